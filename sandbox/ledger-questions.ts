@@ -24,15 +24,6 @@ export function tokenRequestsIn(entries: readonly LedgerEntry[]): TokenRequests[
 
 const isRead = ({ operation }: LedgerEntry): boolean => operation === 'orderStatus' || operation === 'orderDetails';
 
-/** How often each order was read. Filter by operation first, since both interfaces may have an order with the same id. */
-export function readsPerOrder(entries: readonly LedgerEntry[]): Record<string, number> {
-  const reads: Record<string, number> = {};
-  for (const entry of entries.filter(isRead)) {
-    if (entry.orderId !== undefined) reads[entry.orderId] = (reads[entry.orderId] ?? 0) + 1;
-  }
-  return reads;
-}
-
 /** Milliseconds between each read of an order and the previous one. */
 export function readDistancesMs(entries: readonly LedgerEntry[], orderId: string): number[] {
   const times = entries.filter((entry) => isRead(entry) && entry.orderId === orderId).map(({ at }) => Date.parse(at));

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { createPollCounts } from '../../bench/poll-counts.js';
 import { benchPollMemory } from '../../bench/poll-memory.js';
 import { playPolls } from '../../bench/ride-polls.js';
 
@@ -18,19 +17,6 @@ it('a ride that is polled each second is polled to its end', () => {
 it('announced changes make polls rare, and a lost delivery about the end is made up for by the next of them', () => {
   expect(playPolls({ ride, cadence, random, announced: [1, 2] })).toEqual({ polls: 7, endLateMs: 0 });
   expect(playPolls({ ride, cadence, random, announced: [1] })).toEqual({ polls: 7, endLateMs: 56_500 });
-});
-
-it('polls are counted by what they found, and their lateness since the last look', () => {
-  const counts = createPollCounts();
-  for (let late = 1; late <= 100; late += 1) counts.events.polled?.('partner', 'unchanged', late);
-  counts.events.polled?.('partner', 'failed', -3);
-  counts.events.hinted?.('partner');
-  expect(counts.take()).toEqual({
-    polls: { unchanged: 100, changed: 0, failed: 1 },
-    hints: 1,
-    late: { p50: 50, p99: 99, max: 100 },
-  });
-  expect(counts.take()).toMatchObject({ polls: { unchanged: 0 }, late: { p50: Number.NaN } });
 });
 
 it('an order on watch takes at most 3 kB of the heap', async () => {

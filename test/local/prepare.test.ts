@@ -57,43 +57,12 @@ it('prepare compiles once, and again after a change; it is silent when nothing h
   expect(read('dist/src/a.ts')).toBe('right again');
 });
 
-it('prepare compiles nothing again for what is no source: packages and caches of an example in another language', async () => {
-  await prepare();
-  write('src/python/.venv/lib/a.ts', 'x');
-  write('src/python/node_modules/a/a.ts', 'x');
-  write('src/python/__pycache__/a.pyc', 'x');
-  write('src/order.json', '{}');
-  expect(await prepare()).toEqual({ code: 0, said: '' });
-  expect(compilations()).toBe(1);
-  write('src/python/b.ts', 'x');
-  expect((await prepare()).said).toContain('compiling');
-});
-
 it('prepare shows what does not compile, keeps the former output and tries again the next time', async () => {
   await prepare();
   write('src/a.ts', 'wrong');
   expect(await prepare('--quiet')).toMatchObject({ code: 1, said: expect.stringContaining('src/a.ts(1,1): wrong') });
   expect((await prepare()).code).toBe(1);
   expect(read('dist/src/a.ts')).toBe('right');
-});
-
-it('prepare repeats a build that was interrupted before its last step', async () => {
-  await prepare();
-  rmSync(join(checkout, 'dist/.stamp'));
-  await prepare();
-  expect(compilations()).toBe(2);
-});
-
-it('one of two prepares at the same time does the work', async () => {
-  const both = await Promise.all([prepare(), prepare()]);
-  expect(both.map(({ code }) => code)).toEqual([0, 0]);
-  expect(compilations()).toBe(1);
-});
-
-it('prepare takes over a lock whose owner is gone, and removes its own', async () => {
-  write('.faretrail/prepare.lock', '2147483646'); // beyond any pid
-  expect((await prepare()).code).toBe(0);
-  expect(existsSync(join(checkout, '.faretrail/prepare.lock'))).toBe(false);
 });
 
 it('prepare installs when the lockfile asks for another package than npm noted', async () => {

@@ -3,7 +3,7 @@ import { sandboxProducts } from '../../sandbox/catalogue.js';
 import type { FaultInput } from '../../sandbox/faults.js';
 import { type Sandbox, sandboxCredentials } from '../../sandbox/sandbox.js';
 import { inMs, newRide, stop } from './booking-calls.js';
-import { call, codeOf, newToken, readBusinessOrder, type Seen, sandboxOfOneTest } from './calls.js';
+import { call, codeOf, newToken, type Seen, sandboxOfOneTest } from './calls.js';
 
 const hour = 3_600_000;
 const { businessId } = sandboxCredentials.business;
@@ -36,39 +36,7 @@ function ask(method: string, path: string, body?: unknown, change: CallChange = 
 }
 
 const create = (body: unknown = newRide(), change: CallChange = {}) => ask('POST', '/v1/orders', body, change);
-const update = (orderId: string, body: unknown) => ask('PATCH', `/v1/orders/${orderId}`, body);
-const cancel = (orderId: string) => ask('POST', `/v1/orders/${orderId}/cancel`);
-const idOf = ({ json }: Seen) => (json as { id: string }).id;
-const created = async (body?: unknown) => idOf(await create(body));
-const details = async (orderId: string) => (await readBusinessOrder(sandbox, orderId, token)).json;
 const outcomeOf = (seen: Seen) => [seen.status, codeOf(seen)];
-
-describe('an order that is created', () => {
-  it('has an id, can be read under it, and advances; the sandbox shows its ledger entry and its body', async () => {
-    const ride = newRide({ note_to_driver: 'at the gate', of_later_versions: { kept: true } });
-    const seen = await create(ride, { requestId: 'r-1' });
-    expect(seen).toMatchObject({ status: 201, json: { id: expect.stringMatching(/^\d{14}$/) } });
-    const orderId = idOf(seen);
-    const entry = { operation: 'createOrder', requestId: 'r-1', tokenNumber: 1, httpStatus: 201 };
-    expect(sandbox.ledger({ orderId })).toMatchObject([entry]);
-    const made = { orderId, requestId: 'r-1', createdAt: expect.any(String), order: ride };
-    expect(sandbox.createdOrders()).toEqual([made]);
-    expect(await details(orderId)).toMatchObject({ id: orderId, status: 'Pending' });
-    expect(sandbox.advance('business', orderId)).toBe('Routing');
-  });
-
-  it('has an id that is a number when the sandbox is told so', async () => {
-    sandbox.setBookingSettings({ idsAreNumbers: true });
-    expect((await create()).text).toMatch(/^\{"id":\d{14}\}$/);
-  });
-
-  it('is reserved first when it is scheduled, and keeps its pick-up time', async () => {
-    const scheduledAt = inMs(2 * hour);
-    const id = await created(newRide({ scheduled_at: scheduledAt }));
-    expect(await details(id)).toMatchObject({ status: 'Reserved', scheduled_at: scheduledAt });
-    expect(sandbox.advance('business', id)).toBe('Routing');
-  });
-});
 
 describe('the same X-Request-ID again', () => {
   const again = (change: Record<string, unknown> = {}) => create(newRide(change), { requestId: 'r-1' });
@@ -80,11 +48,6 @@ describe('the same X-Request-ID again', () => {
     expect(await again()).toMatchObject({ status: 200, json: first.json as object });
     expect(outcomeOf(await again({ note_to_driver: 'other' }))).toEqual([409, 'REQUEST_ID_REUSED']);
     expect(sandbox.createdOrders()).toHaveLength(1);
-  });
-
-  it('books twice when the service forgets it', async () => {
-    sandbox.setBookingSettings({ forgetsRequestIds: true });
-    expect(idOf(await again())).not.toBe(idOf(await again()));
   });
 });
 
@@ -111,54 +74,6 @@ describe('a fault of a create', () => {
       expect((await create(newRide(), { requestId: 'r-1' })).json).toEqual({ id: orderId });
     },
   );
-});
-
-describe('a scheduled order that is changed', () => {
-  it('has the new time, note and stops', async () => {
-    const id = await created(newRide({ scheduled_at: inMs(2 * hour) }));
-    const stops = [stop('origin', 'pick_up', { lat: 1, lng: 2 })];
-    const change = { scheduled_at: inMs(3 * hour), note_to_driver: 'new', stops };
-    expect(await update(id, change)).toMatchObject({ status: 200, json: { id } });
-    expect(await details(id)).toMatchObject({ status: 'Reserved', scheduled_at: change.scheduled_at });
-    expect(sandbox.createdOrders()[0]?.order).toMatchObject(change);
-  });
-
-  const { executive } = sandboxProducts;
-  const scheduled = { scheduled_at: inMs(2 * hour) };
-  const note = { note_to_driver: 'please' };
-  const tooLate = { scheduled_at: inMs(hour / 2 - 60_000) };
-  it.each([
-    ['is not scheduled', {}, note, 422, 'ORDER_NOT_EDITABLE'],
-    ['is of a fixed product', { ...scheduled, product_id: executive.id }, note, 422, 'PRODUCT_NOT_EDITABLE'],
-    ['begins soon', tooLate, note, 422, 'TOO_LATE_TO_EDIT'],
-    ['is to begin in the past', scheduled, { ...note, scheduled_at: inMs(-hour) }, 422, 'SCHEDULED_IN_THE_PAST'],
-    ['is to change in no way', scheduled, {}, 400, 'VALIDATION_ERROR'],
-    ['is to lose its stops', scheduled, { ...note, stops: [] }, 400, 'VALIDATION_ERROR'],
-    ['is to change by a text', scheduled, 'nonsense', 400, 'VALIDATION_ERROR'],
-  ])('is left as it is when it %s', async (_case, ride, change, status, code) => {
-    const id = await created(newRide(ride));
-    expect(outcomeOf(await update(id, change))).toEqual([status, code]);
-    expect(sandbox.createdOrders()[0]?.order).not.toHaveProperty('note_to_driver');
-  });
-});
-
-describe('an order that is cancelled', () => {
-  it('is answered with 204 without a body and reads Cancelled, as late as the sandbox is told', async () => {
-    const [atOnce, later] = [await created(), await created()];
-    expect(await cancel(atOnce)).toMatchObject({ status: 204, text: '' });
-    expect(await details(atOnce)).toMatchObject({ status: 'Cancelled' });
-    sandbox.setBookingSettings({ cancelTakesMs: 1_000 });
-    expect((await cancel(later)).status).toBe(204);
-    expect(await details(later)).toMatchObject({ status: 'Pending' });
-    await expect.poll(() => details(later)).toMatchObject({ status: 'Cancelled' });
-  });
-
-  it.each(['Driving', 'Completed', 'Cancelled', 'DriverSwapped'])('goes on while it is %s', async (status) => {
-    const id = await created();
-    sandbox.setStatus('business', id, status);
-    expect(outcomeOf(await cancel(id))).toEqual([422, 'ORDER_NOT_CANCELLABLE']);
-    expect(await details(id)).toMatchObject({ status });
-  });
 });
 
 describe('a create is refused', () => {
@@ -195,48 +110,6 @@ describe('a create is refused', () => {
     [{ references: [{ id: 99, title: 'Cost centre', value: 'A1' }] }, 'REFERENCE_UNKNOWN'],
   ])('with 422 for %j', async (change, code) => {
     expect(outcomeOf(await create(newRide(change)))).toEqual([422, code]);
-  });
-});
-
-describe('the company', () => {
-  const products = (body: unknown) => ask('POST', '/v1/products', body);
-  const addCodes = (body: unknown, field = '11') => ask('POST', `/v1/reference-fields/${field}/codes`, body);
-  const at = { lat: 52.5, lng: 13.4 };
-
-  it('has settings that say what an order must name, as the sandbox is told', async () => {
-    sandbox.setBookingSettings({ mandatoryReferences: [12], mandatoryDestination: true });
-    const seen = await ask('GET', '/v1/companies/settings');
-    const references = [
-      { id: 11, title: 'Cost centre', mandatory: false },
-      { id: 12, title: 'Project', mandatory: true },
-    ];
-    expect(seen).toMatchObject({ status: 200, json: { mandatory_destination: true, references } });
-  });
-
-  it('has products, in two groups', async () => {
-    const { standard, executive, parcel } = sandboxProducts;
-    const transportation = [
-      { product_id: standard.id, edit_future_order_enabled: true, edit_before_scheduled_at_min: 30 },
-      { product_id: executive.id, edit_future_order_enabled: false },
-    ];
-    const delivery = [{ product_id: parcel.id }];
-    expect(await products({ origin: at })).toMatchObject({ json: { products: { transportation, delivery } } });
-    expect(outcomeOf(await products({}))).toEqual([400, 'VALIDATION_ERROR']);
-    expect(outcomeOf(await products({ origin: { lat: 89, lng: 1 } }))).toEqual([422, 'AREA_NOT_SERVED']);
-  });
-
-  it('takes reference codes one by one: the good ones are added, and the others say why not', async () => {
-    const seen = await addCodes([{ value: 'A1' }, { value: 'not good' }, { value: 'A1' }, {}, { value: 'B2' }]);
-    const errors = [
-      { index: 1, code: 'INVALID_VALUE', field_errors: [{ field: 'value', code: 'INVALID_VALUE' }] },
-      { index: 2, code: 'ALREADY_EXISTS' },
-      { index: 3, code: 'INVALID_VALUE' },
-    ];
-    const data = ['A1', 'B2'].map((value) => ({ id: expect.any(Number), value }));
-    expect(seen).toMatchObject({ status: 200, json: { has_errors: true, data, errors } });
-    expect(sandbox.referenceCodes().map(({ value }) => value)).toEqual(['A1', 'B2']);
-    expect(outcomeOf(await addCodes([]))).toEqual([400, 'VALIDATION_ERROR']);
-    expect(outcomeOf(await addCodes([{ value: 'A1' }], '99'))).toEqual([404, 'REFERENCE_FIELD_NOT_FOUND']);
   });
 });
 

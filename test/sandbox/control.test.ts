@@ -1,18 +1,9 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createLedger, type LedgerEntry } from '../../sandbox/ledger.js';
-import { mostCallsWithin, readDistancesMs, readsPerOrder, tokenRequestsIn } from '../../sandbox/ledger-questions.js';
+import { mostCallsWithin, tokenRequestsIn } from '../../sandbox/ledger-questions.js';
 import { type Sandbox, sandboxCredentials } from '../../sandbox/sandbox.js';
 import { controlSandbox, type SandboxControl } from '../../sandbox/sandbox-control.js';
-import {
-  askToken,
-  call,
-  newToken,
-  quietOrder,
-  readBusinessOrder,
-  readPartnerOrder,
-  sandboxOfOneTest,
-} from './calls.js';
+import { askToken, call, newToken, readBusinessOrder, readPartnerOrder, sandboxOfOneTest } from './calls.js';
 
 const partnerId = sandboxCredentials.partner.clientId;
 let sandbox: Sandbox;
@@ -46,17 +37,6 @@ describe('the ledger', () => {
     await call('GET', `${sandbox.url}/nowhere?access_token=${token}`);
     expect(sandbox.ledger()).toHaveLength(3);
     expect(JSON.stringify(sandbox.ledger())).not.toMatch(new RegExp(`${token}|secret|\\?`));
-  });
-
-  it('gives the entries of an operation, an order, a client, or from an instant on', async () => {
-    await readPartnerOrder(sandbox, 'p-1', token);
-    await wait(5);
-    const since = new Date().toISOString();
-    await readPartnerOrder(sandbox, 'p-2', token);
-    expect(sandbox.ledger({ operation: 'orderStatus', orderId: 'p-1' })).toHaveLength(1);
-    expect(sandbox.ledger({ clientId: partnerId })).toHaveLength(2);
-    expect(sandbox.ledger({ clientId: 'another' })).toEqual([]);
-    expect(sandbox.ledger({ since })).toMatchObject([{ orderId: 'p-2' }]);
   });
 
   it('counts calls by operation and by status, also when it is full', async () => {
@@ -93,14 +73,6 @@ describe('a question to the ledger', () => {
     ]);
   });
 
-  it('tells reads per order and the distance between them', () => {
-    const reads = [['a', 0] as const, ['b', 5] as const, ['a', 30] as const];
-    const entries = reads.map(([orderId, ms]) => entryWith({ orderId, at: at(ms) }));
-    expect(readsPerOrder(entries)).toEqual({ a: 2, b: 1 });
-    expect(readDistancesMs(entries, 'a')).toEqual([30]);
-    expect(readDistancesMs(entries, 'b')).toEqual([]);
-  });
-
   it('tells the most calls in any window of one second', () => {
     const most = (...times: number[]) =>
       mostCallsWithin(
@@ -112,20 +84,6 @@ describe('a question to the ledger', () => {
 });
 
 describe('another process can', () => {
-  it('add orders, one or many, and move them', async () => {
-    const script = ['Pending', 'Routing'].map((status, i) => ({ status, afterMs: i * 3_600_000 }));
-    await control.addOrder({ interface: 'partner', orderId: 'a/1', script });
-    await control.addOrders([quietOrder('partner', 'b'), quietOrder('partner', 'c')]);
-    expect(await control.advance('partner', 'a/1')).toBe('Routing');
-    expect(await control.advance('partner', 'a/1')).toBe('Routing'); // its last
-    await control.setStatus('partner', 'a/1', 'Confirmed');
-    expect(await control.advance('partner', 'a/1')).toBe('Confirmed'); // nothing is left of its script
-    const { json } = await readPartnerOrder(sandbox, 'a/1', token);
-    expect(json).toMatchObject({ order: { status: 'Confirmed' } });
-    const course = await control.orderCourse('partner', 'a/1');
-    expect(course.map(({ status }) => status)).toEqual(['Pending', 'Routing', 'Confirmed']);
-  });
-
   it('read what the sandbox knows, all of it or a part, and reset it', async () => {
     await readPartnerOrder(sandbox, 'p-1', token);
     const settings = await control.setDeliverySettings({ shape: 'nested', retryDelaysMs: [] });
@@ -143,29 +101,5 @@ describe('another process can', () => {
     expect(await control.deliveries({ orderId: 'b-2' })).toEqual([]);
     await Promise.all([control.resetLedger(), control.resetDeliveries()]);
     expect([await control.ledger(), await control.deliveries()]).toEqual([[], []]);
-  });
-
-  const order = { ...quietOrder('partner', 'x') };
-  it.each([
-    ['POST', 'orders', { ...order, interface: 'other' }, 'interface'],
-    ['POST', 'orders', { ...order, script: [{ status: '', afterMs: 0 }] }, 'script.0.status'],
-    ['POST', 'orders/batch', { orders: [order, { ...order, orderId: 7 }] }, 'orders.1.orderId'],
-    ['PUT', 'orders/partner/nowhere/status', { status: 'Pending' }, 'orderId'],
-    ['POST', 'faults', { kind: 'nonsense' }, 'kind'],
-    ['POST', 'faults', { kind: 'slow', delayMs: 1, probability: 2 }, 'probability'],
-    ['POST', 'faults', { kind: 'subscriberAnswer', operation: 'orderDetails' }, 'createSubscriber'],
-    ['POST', 'credentials', { interface: 'partner', clientId: 'x' }, 'clientSecret'],
-    ['POST', 'lifetime', { interface: 'partner', seconds: 'long' }, 'seconds'],
-    ['POST', 'down', { down: 'yes' }, 'down'],
-    ['PUT', 'bookings/settings', { forgetsRequestIds: 'yes' }, 'forgetsRequestIds'],
-    ['POST', 'deliveries', {}, 'no subscriber exists for status_changed'],
-    ['POST', 'deliveries', { subscriberId: 'x' }, 'subscriberId'],
-    ['PUT', 'deliveries/settings', { lost: 2 }, 'lost'],
-    ['POST', 'orders', '{', 'body'],
-  ])('not send a wrong command; 400 names the field: %s /sandbox/%s %j', async (method, path, input, field) => {
-    const body = typeof input === 'string' ? input : JSON.stringify(input);
-    const seen = await call(method, `${sandbox.url}/sandbox/${path}`, { 'content-type': 'application/json' }, body);
-    expect(seen).toMatchObject({ status: 400, json: { error: 'InvalidInput' } });
-    expect(seen.text).toContain(field);
   });
 });

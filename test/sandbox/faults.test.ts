@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
-import { Client, request } from 'undici';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { FaultInput } from '../../sandbox/faults.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
@@ -14,15 +11,10 @@ beforeEach(async () => {
 });
 
 const path = '/v1/private/orders/status/p-1';
-const headers = () => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
 const read = (orderId = 'p-1') => readPartnerOrder(sandbox, orderId, token);
 const readUnder = (fault: FaultInput) => {
   sandbox.setFault(fault);
   return read();
-};
-const timed = async <T>(run: () => Promise<T>) => {
-  const start = performance.now();
-  return { result: await run(), tookMs: performance.now() - start };
 };
 
 describe('a fault in the answer', () => {
@@ -69,47 +61,6 @@ describe('a fault in the answer', () => {
   ])('can be this one: %j', async (fault, seen) => {
     expect(await readUnder(fault)).toMatchObject(seen);
   });
-
-  it('slow delays the answer, which says what was true when the call came', async () => {
-    sandbox.setFault({ kind: 'slow', delayMs: 200 });
-    const reading = timed(read);
-    await expect.poll(() => sandbox.ledger({ orderId: 'p-1' }), { interval: 5 }).toHaveLength(1);
-    sandbox.setStatus('partner', 'p-1', 'Confirmed');
-    const { result, tookMs } = await reading;
-    expect(tookMs).toBeGreaterThan(190);
-    expect(result).toMatchObject({ status: 200, json: { order: { status: 'Routing' } } });
-  });
-
-  it('slowBody sends headers at once and the body in small pieces', async () => {
-    sandbox.setFault({ kind: 'slowBody', durationMs: 1_500 });
-    const { result: answer, tookMs } = await timed(() => request(sandbox.url + path, { headers: headers() }));
-    const pieces: string[] = [];
-    for await (const piece of answer.body) pieces.push(String(piece));
-    expect(tookMs).toBeLessThan(1_000);
-    expect(pieces.length).toBeGreaterThan(3);
-    expect(JSON.parse(pieces.join(''))).toMatchObject({ order: { status: 'Routing' } });
-  });
-
-  it('dropConnection can hang up in the middle of the body', async () => {
-    sandbox.setFault({ kind: 'dropConnection', when: 'middle' });
-    const answer = await request(sandbox.url + path, { headers: headers() });
-    expect(answer.statusCode).toBe(200);
-    await expect(answer.body.text()).rejects.toThrow();
-  });
-
-  it('hugeJson is JSON without end, until the client hangs up', async () => {
-    sandbox.setFault({ kind: 'hugeJson', bytes: 10_000_000_000 });
-    const client = new Client(sandbox.url);
-    const answer = await client.request({ method: 'GET', path, headers: headers() });
-    let size = 0;
-    for await (const piece of answer.body) {
-      size += (piece as Buffer).length;
-      if (size > 3_000_000) break;
-    }
-    await client.destroy();
-    expect((await timed(() => sandbox.close())).tookMs).toBeLessThan(10_000);
-    expect(size).toBeLessThan(20_000_000);
-  });
 });
 
 describe('a fault hits', () => {
@@ -146,28 +97,5 @@ describe('a fault hits', () => {
     const share = first.filter((status) => status === 500).length;
     expect(share).toBeGreaterThan(8);
     expect(share).toBeLessThan(32);
-  });
-});
-
-describe('the service', () => {
-  it('drops every call while it is down', async () => {
-    sandbox.setDown(true);
-    await expect(read()).rejects.toThrow();
-    await expect(askToken(sandbox, 'business')).rejects.toThrow();
-    await expect(request(`${sandbox.url}/nowhere`)).rejects.toThrow();
-    expect(sandbox.ledger().slice(-3)).toMatchObject(Array(3).fill({ httpStatus: null, fault: 'down' }));
-    sandbox.setDown(false);
-    expect((await read()).status).toBe(200);
-  });
-
-  it('closes without waiting for idle or unfinished connections', async () => {
-    sandbox.setFault({ kind: 'slow', delayMs: 60_000 });
-    const unfinished = expect(read()).rejects.toThrow();
-    const idle = connect(Number(new URL(sandbox.url).port), '127.0.0.1');
-    await once(idle, 'connect');
-    await expect.poll(() => sandbox.ledger({ orderId: 'p-1' }), { interval: 5 }).toHaveLength(1);
-    expect((await timed(() => sandbox.close())).tookMs).toBeLessThan(10_000);
-    await unfinished;
-    idle.destroy();
   });
 });

@@ -1,7 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { fakeDriver } from '../../sandbox/order-bodies.js';
-import { sampleOrders, toSandboxOrder } from '../../sandbox/sample-orders.js';
 import { type Sandbox, sandboxCredentials } from '../../sandbox/sandbox.js';
 import {
   askToken,
@@ -17,48 +15,13 @@ import {
   tokenPaths,
 } from './calls.js';
 
-const { businessId } = sandboxCredentials.business;
-const company = `?businessId=${businessId}`;
-const speed = 1_000;
-
 let sandbox: Sandbox;
 let partnerToken: string;
 let businessToken: string;
 beforeEach(async () => {
-  sandbox = await sandboxOfOneTest({ speed });
+  sandbox = await sandboxOfOneTest({ speed: 1_000 });
   partnerToken = await newToken(sandbox, 'partner');
   businessToken = await newToken(sandbox, 'business', { scope: 'order finance' });
-});
-
-const details = async (orderId: string) => (await readBusinessOrder(sandbox, orderId, businessToken)).json;
-const statusOf = async (orderId: string) =>
-  ((await readPartnerOrder(sandbox, orderId, partnerToken)).json as { order: { status: string } }).order.status;
-
-describe('an order', () => {
-  it('takes its statuses in time, faster by the factor speed', async () => {
-    const addedAt = Date.now();
-    const script = ['Pending', 'Routing'].map((status, i) => ({ status, afterMs: i * 1_000_000 }));
-    sandbox.addOrder({ interface: 'partner', orderId: 'timed', script });
-    expect(await statusOf('timed')).toBe('Pending');
-    await expect.poll(() => statusOf('timed'), { interval: 10 }).toBe('Routing');
-    expect(Date.now() - addedAt).toBeGreaterThanOrEqual(999);
-  });
-
-  it('is refused when its id was added before, or its script runs backwards', () => {
-    expect(() => sandbox.addOrder(quietOrder('partner', 'p-1'))).toThrow(/orderId/);
-    const script = [0, 2, 1].map((afterMs) => ({ status: 'Pending', afterMs }));
-    expect(() => sandbox.addOrder({ interface: 'partner', orderId: 'x', script })).toThrow(/must not decrease/);
-    expect(() => sandbox.addOrder({ interface: 'partner', orderId: 'x', script: script.slice(1) })).toThrow(
-      /afterMs 0/,
-    );
-  });
-
-  it('of each kind of the samples can be added and ends in a terminal status', () => {
-    for (const [name, sample] of Object.entries(sampleOrders)) {
-      sandbox.addOrder(toSandboxOrder(sample, name, speed));
-      expect(['Completed', 'Cancelled', 'Rejected']).toContain(sample.script.at(-1)?.status);
-    }
-  });
 });
 
 describe('an order that is read', () => {
@@ -69,25 +32,6 @@ describe('an order that is read', () => {
   ] as const)('at the partner interface can be %s', async (shape, body) => {
     sandbox.addOrder({ ...quietOrder('partner', `p-${shape}`), shape });
     expect(await readPartnerOrder(sandbox, `p-${shape}`, partnerToken)).toMatchObject({ status: 200, json: body });
-  });
-
-  it('at the business interface shows times, supplier and driver as it advances, and no driver at its end', async () => {
-    sandbox.addOrder({ ...quietOrder('business', 'b-2'), scheduledAt: '2030-01-01T10:00:00Z' });
-    const before = await details('b-2');
-    expect(before).toMatchObject({ id: 'b-2', status: 'Routing', scheduled_at: '2030-01-01T10:00:00Z' });
-    expect(before).not.toHaveProperty('supplier');
-    for (const status of ['Confirmed', 'Waiting', 'Driving']) sandbox.setStatus('business', 'b-2', status);
-    const riding = await details('b-2');
-    expect(riding).toMatchObject({
-      ...{ status: 'Driving', will_arrive_at_pickup: expect.any(String), pickedup_at: expect.any(String) },
-      supplier: { name: expect.any(String), code: expect.any(String), driver: fakeDriver },
-      stops: [{ progress_status: 'Completed' }, { progress_status: 'Confirmed' }],
-    });
-    expect(riding).not.toHaveProperty('droppedoff_at');
-    sandbox.setStatus('business', 'b-2', 'Completed');
-    const over = await details('b-2');
-    expect(over).toMatchObject({ droppedoff_at: expect.any(String), supplier: { code: expect.any(String) } });
-    expect(over).not.toHaveProperty('supplier.driver');
   });
 
   it('at the partner interface needs its scope and its content type', async () => {
@@ -118,40 +62,6 @@ describe('an order that is read', () => {
     const late = await readPartnerOrder(sandbox, 'p-1', token);
     expect([late.status, codeOf(late)]).toEqual([401, 'TOKEN_EXPIRED']);
   });
-
-  it.each([
-    ['GET', '/'],
-    ['POST', '/v2/oauth/token'],
-    ['GET', '/v1/private/orders/p-1'],
-    ['POST', '/v1/private/orders/status/p-1'],
-    ['DELETE', '/v1/orders/b-1'],
-  ])('is not found at another path: %s %s', async (method, path) => {
-    const seen = await call(method, sandbox.url + path);
-    expect([seen.status, codeOf(seen)]).toEqual([404, 'NOT_FOUND']);
-  });
-});
-
-describe('the receipt of an order', () => {
-  const receiptOf = (orderId: string) =>
-    call('GET', `${sandbox.url}/v1/orders/${orderId}/receipt${company}`, { authorization: `Bearer ${businessToken}` });
-
-  it.each([
-    ['Completed', { driving: 18.5 }, '22.00', '24.20'],
-    ['Cancelled', { cancellation: 5 }, '5.50', '4.40'],
-  ])(
-    'is there once it is %s and not before, and may be calculated again later',
-    async (status, calculation, first, second) => {
-      const before = await Promise.all(['b-1', 'none'].map(receiptOf));
-      expect(before.map((seen) => seen.status)).toEqual([404, 404]);
-      sandbox.setBookingSettings({ receiptChangesAfterMs: 1_000_000 }); // a second at this speed
-      sandbox.setStatus('business', 'b-1', status);
-      const total = async () =>
-        ((await receiptOf('b-1')).json as { payment_summary: { total_inc_tax: string } }).payment_summary.total_inc_tax;
-      expect(await total()).toBe(first);
-      expect((await receiptOf('b-1')).json).toMatchObject({ payment_summary: { currency_code: 'EUR' }, calculation });
-      await expect.poll(total).toBe(second);
-    },
-  );
 });
 
 type At = 'partner' | 'business';
@@ -220,38 +130,15 @@ describe('a token endpoint', () => {
   });
 });
 
-describe('a fault of a token endpoint', () => {
-  it('can leave fields of the answer out and say others', async () => {
-    const said = { token_type: 'mac', expires_in: '899' };
-    sandbox.setFault({ kind: 'tokenAnswer', without: ['access_token', 'scope'], with: said });
-    expect(await askToken(sandbox, 'business')).toMatchObject({ status: 200, text: JSON.stringify(said) });
-  });
-
-  it.each([
-    ['invalidClient', 401, 'invalid_client'],
-    ['invalidScope', 400, 'invalid_scope'],
-    ['invalidGrant', 400, 'invalid_grant'],
-  ] as const)('%s answers %d %s in either shape, and issues nothing', async (kind, status, error) => {
-    sandbox.setFault({ kind, times: 1 });
-    expect(await askToken(sandbox, 'partner')).toMatchObject(refusal(error, status));
-    sandbox.setFault({ kind, shape: 'envelope' });
-    const json = { status: 'error', error: { code: error } };
-    expect(await askToken(sandbox, 'partner')).toMatchObject({ status, json });
-    expect(sandbox.issuedTokens()).toHaveLength(2);
-  });
-});
-
-describe('tokens', () => {
-  it('stay valid while credentials change, of which only the new ones get more, and end when they are revoked', async () => {
-    const reads = async (token: string) => [
-      (await readPartnerOrder(sandbox, 'p-1', token)).status,
-      (await readBusinessOrder(sandbox, 'b-1', businessToken)).status,
-    ];
-    sandbox.setCredentials('partner', { ...sandboxCredentials.partner, clientSecret: 'rotated' });
-    expect(await askToken(sandbox, 'partner')).toMatchObject(refusal('invalid_client', 401));
-    expect(await reads(partnerToken)).toEqual([200, 200]);
-    expect(sandbox.revokeTokens()).toBe(2);
-    expect(await reads(partnerToken)).toEqual([401, 401]);
-    expect(await reads(await newToken(sandbox, 'partner', { client_secret: 'rotated' }))).toEqual([200, 401]);
-  });
+it('tokens stay valid while credentials change, of which only the new ones get more, and end when they are revoked', async () => {
+  const reads = async (token: string) => [
+    (await readPartnerOrder(sandbox, 'p-1', token)).status,
+    (await readBusinessOrder(sandbox, 'b-1', businessToken)).status,
+  ];
+  sandbox.setCredentials('partner', { ...sandboxCredentials.partner, clientSecret: 'rotated' });
+  expect(await askToken(sandbox, 'partner')).toMatchObject(refusal('invalid_client', 401));
+  expect(await reads(partnerToken)).toEqual([200, 200]);
+  expect(sandbox.revokeTokens()).toBe(2);
+  expect(await reads(partnerToken)).toEqual([401, 401]);
+  expect(await reads(await newToken(sandbox, 'partner', { client_secret: 'rotated' }))).toEqual([200, 401]);
 });

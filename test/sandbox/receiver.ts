@@ -16,18 +16,11 @@ export interface Receiver {
   received: Received[];
   /** What it answers, after a wait; it may look at what came. */
   answer: (received: Received) => { status: number; afterMs?: number; type?: string; body?: string };
-  /** The most requests that it had open at a time. */
-  mostOpen: number;
-  /** How many connections were opened to it. */
-  connections: number;
   close(): Promise<void>;
 }
 
 export async function startReceiver(): Promise<Receiver> {
-  let open = 0;
   const server = createServer((request, response) => {
-    open += 1;
-    receiver.mostOpen = Math.max(receiver.mostOpen, open);
     const pieces: Buffer[] = [];
     request.on('data', (piece: Buffer) => pieces.push(piece));
     request.on('end', () => {
@@ -41,21 +34,15 @@ export async function startReceiver(): Promise<Receiver> {
       receiver.received.push(received);
       const { status, afterMs = 0, type = 'text/plain', body: text = '' } = receiver.answer(received);
       setTimeout(() => {
-        open -= 1;
         response.writeHead(status, { 'content-type': type }).end(text);
       }, afterMs);
     });
-  });
-  server.on('connection', () => {
-    receiver.connections += 1;
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const receiver: Receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received: [],
     answer: () => ({ status: 202 }),
-    mostOpen: 0,
-    connections: 0,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

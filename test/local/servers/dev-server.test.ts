@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { databaseCallsOf } from '../../../bench/database-calls.js';
 import { type DevServer, type DevServerOptions, startDevServer } from '../../../local/temporal/dev-server.js';
 import { projectRoot } from '../../../local/temporal/project-root.js';
 
@@ -40,41 +39,6 @@ it('a server keeps its runs through a crash, on the same port', async () => {
   expect(found.status.name).toBe('RUNNING');
 });
 
-it('a server keeps a task queue in one piece, so that rate limits and urgent calls hold exactly', async () => {
-  const ratePerPiece = 7;
-  const server = await start('pieces', {
-    dynamicConfig: { 'admin.matchingNamespaceTaskqueueToPartitionDispatchRate': String(ratePerPiece) },
-  });
-  const queue = { namespace: server.namespace, taskQueue: { name: 'any' } };
-  await withClient(server, async ({ workflowService }) => {
-    const written = await workflowService.listTaskQueuePartitions(queue);
-    expect(written.activityTaskQueuePartitions).toHaveLength(1);
-    expect(written.workflowTaskQueuePartitions).toHaveLength(1);
-    const read = await workflowService.describeTaskQueue({ ...queue, taskQueueType: 2 }); // of activities
-    expect(read.effectiveRateLimit?.requestsPerSecond).toBe(ratePerPiece);
-  });
-});
-
-it('a server that is not tuned has the pieces that it comes with', async () => {
-  const server = await start('as-it-comes', { isTuned: false });
-  const queue = { namespace: server.namespace, taskQueue: { name: 'any' } };
-  const { activityTaskQueuePartitions } = await withClient(server, ({ workflowService }) =>
-    workflowService.listTaskQueuePartitions(queue),
-  );
-  expect(activityTaskQueuePartitions?.length).toBeGreaterThan(1);
-});
-
-it('a server shows how often it calls its database', async () => {
-  const server = await start('metrics', { metricsPort: 0 });
-  const created = async (): Promise<number> => {
-    const calls = await databaseCallsOf(server.metricsUrl ?? expect.fail('no metrics'));
-    return calls.get('CreateWorkflowExecution') ?? 0;
-  };
-  const before = await created();
-  await withClient(server, (client) => client.workflow.start('requestRide', ride));
-  await expect.poll(created, { timeout: 10_000 }).toBeGreaterThan(before); // it counts with a delay, and starts runs of its own
-});
-
 it('a server knows our search attributes from its start, shows its UI, and ends when it is told to stop', async () => {
   const server = await start('ui', { uiPort: 0 });
   const count = await withClient(server, (client) => client.workflow.count('RideStatus = "Driving"'));
@@ -88,11 +52,6 @@ it('a server starts where the processes of faretrail are told to export traces, 
   process.env.OTEL_TRACES_EXPORTER = 'otlp';
   onTestFinished(() => void delete process.env.OTEL_TRACES_EXPORTER);
   expect((await start('traces')).address).toMatch(/^127\.0\.0\.1:/);
-});
-
-it('several servers that start at once get ports of their own', async () => {
-  const servers = await Promise.all(['one', 'two', 'three'].map((name) => start(name)));
-  expect(new Set(servers.map(({ address }) => address)).size).toBe(3);
 });
 
 it('a server ends when the process that started it is killed', async () => {
