@@ -31,7 +31,7 @@ it('two workers that hold one account each follow the orders of both, and each r
 
   const orders = await fleet.followOrders(12, [['Driving', 0]]);
   const times = () => tokenRequestsIn(fleet.sandbox.ledger()).map((one) => one.times.map((at) => Date.parse(at)));
-  const enough = expect.toSatisfy((one: number[]) => one.length > 3);
+  const enough = expect.toSatisfy((one: number[]) => one.length > 1);
   await expect.poll(times, { timeout: 3 * lifetimeMs + 60_000 }).toEqual([enough, enough]);
   for (const one of times())
     for (const [index, at] of one.slice(1).entries())

@@ -1,10 +1,11 @@
 import { Client, Connection } from '@temporalio/client';
 import { describe, expect, inject, it, vi } from 'vitest';
-import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
+import { type Sandbox, sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import { workerEnv } from '../support/accounts.js';
+import { jsonFile } from '../support/json-file.js';
 import { isLong } from '../support/long.js';
-import { businessAccountsFile } from '../support/ride/lanes.js';
+
 import { goesOn, type RideRun, repeatsCreates, requestedRide, standingOf } from '../support/ride/rides.js';
 import { type BrokenAnswer, brokenAnswers, startBreakingFront } from '../support/server/breaking-front.js';
 import { createAuthority } from '../support/server/certificates.js';
@@ -35,6 +36,16 @@ async function openPlace(answer: BrokenAnswer, account: string, sandbox: Sandbox
     return answer;
   });
   return Object.assign(place, front);
+}
+
+/** A file of business accounts, each with the address of its service. */
+function businessAccountsFile(places: readonly { account: string; url: string }[]): string {
+  const { clientId, businessId } = sandboxCredentials.business;
+  const clientSecret = { env: 'TEST_BUSINESS_SECRET' };
+  const shared = { interface: 'business', clientId, clientSecret, businessId, requestsPerSecond: 1_000 };
+  return jsonFile({
+    accounts: Object.fromEntries(places.map(({ account, url }) => [account, { ...shared, baseUrl: url }])),
+  });
 }
 
 interface BrokenRide {

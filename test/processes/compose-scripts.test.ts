@@ -4,11 +4,9 @@ import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Client, Connection } from '@temporalio/client';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { Connection } from '@temporalio/client';
+import { expect, inject, it } from 'vitest';
 import { projectRoot } from '../../local/temporal/project-root.js';
-import { startFollowing } from '../support/order/stack.js';
-import { startFleet } from '../support/worker/fleet.js';
 
 // The scripts of docker-compose.yml that run in images of other projects, with the programs that these have on their path.
 const folder = mkdtempSync(join(tmpdir(), 'faretrail-scripts-'));
@@ -34,25 +32,6 @@ it('make-namespace.sh makes the namespace with its retention once, and succeeds 
   await connection.close();
   expect(Number(config?.workflowExecutionRetentionTtl?.seconds)).toBe(30 * 86_400);
   await run('make-namespace.sh', env);
-});
-
-it('an order in a namespace that make-namespace.sh made is another run than one with its account and id elsewhere', async () => {
-  const namespace = `compose-${randomUUID()}`;
-  const address = inject('temporalAddress');
-  await run('make-namespace.sh', { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace });
-  const order = { account: 'business', orderId: randomUUID() };
-  const taskQueue = `q-${randomUUID()}`;
-  for (const [name, end] of [
-    ['default', 'Completed'],
-    [namespace, 'Cancelled'],
-  ] as const) {
-    const fleet = await startFleet(1, { env: { TEMPORAL_NAMESPACE: name, FARETRAIL_TASK_QUEUE: taskQueue } });
-    onTestFinished(fleet.close);
-    fleet.sandbox.addOrder({ interface: 'business', orderId: order.orderId, script: [{ status: end, afterMs: 0 }] });
-    const client = new Client({ connection: fleet.client.connection, namespace: name });
-    const handle = await startFollowing({ client, config: { taskQueue } }, order);
-    expect(await handle.result()).toMatchObject({ status: end });
-  }
 });
 
 it('make-namespace.sh fails while no Temporal server answers, so that compose starts it again', async () => {

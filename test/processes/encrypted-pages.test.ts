@@ -1,12 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { createServer, type RequestListener, request } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, BrowserContext } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { findLeaks } from '../../chaos/leaks.js';
 import { type DevServer, startDevServer } from '../../local/temporal/dev-server.js';
@@ -19,7 +15,6 @@ import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
 import { newRide, stop } from '../sandbox/booking-calls.js';
 import { isLong } from '../support/long.js';
 import { lifeOf, requestedRide, stands } from '../support/ride/rides.js';
-import { type CertificateFiles, createAuthority } from '../support/server/certificates.js';
 import { type Fleet, startFleet } from '../support/worker/fleet.js';
 
 // Almost three minutes with a real browser, so it runs on demand.
@@ -100,28 +95,6 @@ describe.skipIf(!isLong || !program)(
       expect(await ui.text()).toContain('Workflow Execution Started');
       expect(thrown).toEqual([]);
     });
-
-    // The UI passes tokens with TLS alone. A browser shows cookies on the site of the UI alone: here one without TLS.
-    it.each([
-      ['access token', { passesToken: true }, true, ['authorization', 'authorization-extras']],
-      ['cookie', { includesCredentials: true }, false, ['cookie']],
-    ] as const)(
-      'shows rider and driver to a person whom a proxy knows by %s, and to no other person',
-      async (_how, sends, hasTls, shown) => {
-        const { url } = await startCodec({ FARETRAIL_CODEC_TOKEN: token });
-        const proxy = await startPersonProxy(url, hasTls ? createAuthority('proxy').server() : undefined);
-        for (const [person, isShown] of Object.entries({ 'of-pat': true, 'of-another': false })) {
-          const ui = await openUi(person);
-          await ui.setCodec({ endpoint: proxy.url, ...sends });
-          await ui.openRun(ride);
-          const text = await ui.text();
-          expect(findLeaks({ rider: people.rider }, { text: Buffer.from(text) })).toHaveLength(isShown ? 1 : 0);
-        }
-        // The browser asks first whether it may call, and shows no credential with that.
-        expect(proxy.calls).toContainEqual({ method: 'OPTIONS', path: expect.stringContaining('/decode'), shown: [] });
-        expect(proxy.calls).toContainEqual({ method: 'POST', path: expect.stringContaining('/decode'), shown });
-      },
-    );
   },
   180_000,
 );
@@ -138,33 +111,13 @@ async function takeRide(): Promise<[ride: string, order: string]> {
   return [handle.workflowId, `order/business/${orderId}`];
 }
 
-/** The UI without any setting; with a name, of a person who has logged in. */
-async function openUi(person?: string): Promise<TemporalUi> {
-  const { uiUrl = '' } = server;
-  const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1440, height: 2_000 } });
+/** The UI without any setting. */
+async function openUi(): Promise<TemporalUi> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 2_000 } });
   onTestFinished(() => context.close());
-  if (person !== undefined) await logIn(context, person);
-  const ui = driveTemporalUi(await context.newPage(), uiUrl);
+  const ui = driveTemporalUi(await context.newPage(), server.uiUrl ?? '');
   await ui.openRun(ride);
   return ui;
-}
-
-/**
- * The UI of a development server has no log-in, and forgets a person. So the test changes inside the page what the UI reads of
- * its own settings; Playwright, where it changes answers, would also answer what a browser asks before a request.
- */
-async function logIn(context: BrowserContext, person: string): Promise<void> {
-  await context.addCookies([{ name: 'person', value: person, domain: '127.0.0.1', path: '/', sameSite: 'Lax' }]);
-  const user = JSON.stringify({ accessToken: person, idToken: `${person}-id` });
-  await context.addInitScript(`
-    localStorage.setItem('AuthUser', ${JSON.stringify(user)});
-    const ask = window.fetch;
-    window.fetch = async (what, how) => {
-      const reply = await ask(what, how);
-      if (!String(what?.url ?? what).includes('/api/v1/settings')) return reply;
-      const settings = { ...(await reply.json()), Auth: { Enabled: true, Options: null } };
-      return new Response(JSON.stringify(settings), { headers: { 'content-type': 'application/json' } });
-    };`);
 }
 
 /** All text of both runs, by run and tab. */
@@ -198,35 +151,4 @@ async function startAndStop(): Promise<CodecServer> {
   const endpoint = await startCodec();
   await endpoint.close();
   return endpoint;
-}
-
-/**
- * A proxy before a codec endpoint that serves many people, of whom it knows Pat: it puts the token of the endpoint in place of
- * Pat's credentials. `calls`: each call with the names of the credentials that it showed.
- */
-async function startPersonProxy(target: string, server?: CertificateFiles) {
-  const calls: { method: string; path: string; shown: string[] }[] = [];
-  const pass: RequestListener = (call, reply) => {
-    const { method = '', url: path = '', headers } = call;
-    const shown = ['authorization', 'authorization-extras', 'cookie'].filter((name) => headers[name]);
-    calls.push({ method, path, shown });
-    const isKnown = headers.authorization === 'Bearer of-pat' || /person=of-pat/.test(headers.cookie ?? '');
-    const authorization = isKnown ? { authorization: `Bearer ${token}` } : {};
-    const onward = request(`${target}${path}`, { method, headers: { ...headers, ...authorization } }, (answer) => {
-      reply.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(reply);
-    });
-    onward.on('error', () => reply.destroy());
-    call.pipe(onward);
-  };
-  const proxy = server
-    ? createTlsServer({ cert: readFileSync(server.cert), key: readFileSync(server.key) }, pass)
-    : createServer(pass);
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  onTestFinished(() => {
-    proxy.closeAllConnections();
-    proxy.close();
-  });
-  return { url: `${server ? 'https' : 'http'}://127.0.0.1:${(proxy.address() as AddressInfo).port}`, calls };
 }

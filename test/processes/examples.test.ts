@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { ensureEndpoint } from '../../local/stack/nexus-endpoint.js';
 import { projectRoot } from '../../local/temporal/project-root.js';
 import { pythonWith } from '../../local/temporal/python.js';
 import { runCommand } from '../../local/temporal/run-command.js';
 import { keptFolder } from '../../local/temporal/server-cache.js';
-import { RideApiError } from '../../src/ride-api/errors.js';
 import { isLong } from '../support/long.js';
-import { every, reading, startTimeSkippingStack, type TimeSkippingStack } from '../support/order/time-skipping.js';
-import { signalsTo } from '../support/runs.js';
 import { useFleet } from '../support/worker/fleet.js';
 import { runProgram } from '../support/worker/process.js';
 
@@ -54,11 +51,6 @@ const command = (program: string, args: string[], timeLimitMs = minute, cwd = pr
 
 const fleet = useFleet(1);
 
-/** Ends the run after some minutes, which the server of the stack skips, since another order can be read. */
-function orderNotFound(): never {
-  throw new RideApiError('ORDER_UNKNOWN', 404, { upstreamCode: 'not_found', requestId: null }, { retry: false });
-}
-
 /** Python leaves no compiled files in the checkout. */
 const withoutCache = { PYTHONDONTWRITEBYTECODE: '1' };
 
@@ -79,12 +71,6 @@ describe.each([
   { language: 'Python', program: await pythonExample() },
   { language: 'Go', program: await goExample() },
 ])('a service in $language, with the SDK of Temporal alone', ({ program }) => {
-  let stack: TimeSkippingStack;
-  beforeAll(async () => {
-    stack = await startTimeSkippingStack();
-  }, 120_000);
-  afterAll(() => stack?.close());
-
   const [file = '', ...first] = program ?? [];
   const run = (account: string, orderId: string, env: Record<string, string>) =>
     runProgram(file, [...first, account, orderId], env);
@@ -118,18 +104,6 @@ describe.each([
     expect(outcome).toMatch(/^(cancelled|withdrawn)$/); // withdrawn: the cancel came before the create
     const created = fleet.sandbox.createdOrders().filter((one) => one.requestId?.endsWith(requestId));
     expect(created).toHaveLength(outcome === 'cancelled' ? 1 : 0);
-  });
-
-  it.skipIf(!program)('is told when the service does not know the order', async () => {
-    const other = await stack.start(() => reading('Driving'));
-    const order = await stack.start(orderNotFound);
-    const [, account = '', orderId = ''] = order.workflowId.split('/');
-    const env = { ...withoutCache, TEMPORAL_ADDRESS: stack.env.address, FARETRAIL_TASK_QUEUE: stack.taskQueue };
-    const seen = run(account, orderId, env);
-    await expect.poll(async () => (await signalsTo(order)).length).toBeGreaterThan(0); // of another caller
-    await stack.hint(other, every(minute, 10 * minute)); // from now on time is skipped
-    await expect(order.result()).rejects.toThrow();
-    expect(await seen).toMatchObject({ code: 3, errors: expect.stringContaining('OrderNotFound: ') });
   });
 });
 

@@ -1,15 +1,7 @@
-import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Worker } from '@temporalio/worker';
-import pMap from 'p-map';
 import { expect, inject, it } from 'vitest';
-import { median } from '../../bench/statistics.js';
-import { projectRoot } from '../../local/temporal/project-root.js';
 import { workerEnv } from '../support/accounts.js';
-import { isLong } from '../support/long.js';
 import { shows, startFollowing, useOrderStack } from '../support/order/stack.js';
 import { runStarter, startWorkerProcess } from '../support/worker/process.js';
 import { bundleOf, useTemporal } from '../support/worker/runtime.js';
@@ -87,49 +79,4 @@ it('as the gate of a version that has no work yet, lets it through unless a run 
 
 it('tells a filter that Temporal does not understand', async () => {
   expect(await replay('Workflow is mine')).toMatchObject({ code: 1, error: { code: 'FilterRefused' } });
-});
-
-const changing: [string, number][] = [
-  ['Routing', 0],
-  ['Driving', 300],
-  ['Completed', 600],
-];
-const histories = isLong ? 10_000 : 60;
-
-/** In MiB, of a process and all of its threads. */
-async function residentOf(pid: number): Promise<number> {
-  const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(pid)]);
-  return Number(stdout) / 1_024;
-}
-
-it('replays many histories in the memory of a few', { timeout: 3_600_000 }, async () => {
-  const orders = Array.from({ length: histories }, (_, index) =>
-    stack.newOrder('business', index % 10 === 0 ? changing : [['Completed', 0]]),
-  );
-  await pMap(orders, async (orderId) => (await stack.follow('business', orderId)).result(), { concurrency: 64 });
-  const followed = `TaskQueue = '${stack.config.taskQueue}' AND RideStatus = 'Completed'`;
-  await expect
-    .poll(async () => (await stack.client.workflow.count(followed)).count, { timeout: 60_000 })
-    .toBe(histories);
-
-  const argv = [join(projectRoot, 'dist/src/starter.js'), 'replay', '--query', followed, '--json'];
-  const { PATH = '', HOME = '' } = process.env;
-  const env = { PATH, HOME, TEMPORAL_ADDRESS: inject('temporalAddress'), NODE_OPTIONS: '--max-old-space-size=128' };
-  const begun = performance.now();
-  const replay = spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  let said = '';
-  replay.stdout.on('data', (text) => (said += text));
-  const resident: number[] = [];
-  const isOver = () => undefined; // the process has ended meanwhile
-  const sample = () => residentOf(replay.pid ?? 0).then((size) => resident.push(size), isOver);
-  const sampling = setInterval(() => void sample(), 1_000);
-  const ended = await once(replay, 'exit');
-  clearInterval(sampling);
-  expect({ ended, ...JSON.parse(said) }).toEqual({ ended: [0, null], replayed: histories, failed: [] });
-  if (!isLong) return;
-  const quarter = Math.floor(resident.length / 4);
-  const [second, last] = [resident.slice(quarter, 2 * quarter), resident.slice(-quarter)].map(median);
-  const perSecond = (1_000 * histories) / (performance.now() - begun);
-  process.stderr.write(`${perSecond.toFixed(0)} a second; MiB ${resident.map(Math.round).join(' ')}\n`);
-  expect(last).toBeLessThan(1.2 * (second ?? 0));
 });

@@ -140,27 +140,6 @@ describe('trouble', virtualTime, () => {
   });
 });
 
-it(
-  'a ride that finds no driver for three hours is shown as stuck after half an hour, and that costs one record',
-  virtualTime,
-  async () => {
-    const ofRide = (foundAfterMs: number, judgedAt: number[]) =>
-      trailAfter(
-        (elapsedMs) => {
-          if (elapsedMs < foundAfterMs) return reading('Routing');
-          return reading(elapsedMs < foundAfterMs + minute ? 'Waiting' : 'Completed');
-        },
-        [judgedAt, 20 * minute, [foundAfterMs, foundAfterMs + minute]],
-      );
-    const normal = await ofRide(30 * minute, []);
-    expect(normal.during).toMatchObject({ status: 'Routing', attention: null });
-    const stuck = await ofRide(180 * minute, [30.5 * minute]);
-    expect(stuck.during).toMatchObject({ status: 'Routing', attention: { code: 'stuckInStatus' } });
-    expect(stuck.trail).toMatchObject({ outcome: 'completed', attention: null });
-    expect(stuck.events - normal.events).toBeLessThan(14); // of two records
-  },
-);
-
 /** The service does not find the order for so long. */
 const missingFor =
   (forMs: number): ScriptedService =>

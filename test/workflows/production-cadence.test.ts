@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { lateNoticesId } from '../../src/domain/workflow-ids.js';
-import { renewTokenSignal } from '../../src/workflows/messages.js';
 import type { lateNotices } from '../../src/workflows/notify/late-notices.js';
 import { apiError } from '../activities/service.js';
 import { keepHistory } from '../replay/histories.js';
@@ -20,7 +19,7 @@ import {
   type TimeSkippingStack,
   virtualTime,
 } from '../support/order/time-skipping.js';
-import { continued, eventsOf, runsOf } from '../support/runs.js';
+import { eventsOf, runsOf } from '../support/runs.js';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -177,15 +176,6 @@ it(
     await replayer.close();
   },
 );
-
-it('a token can be read although this server drops the memo of a run that continues as new', virtualTime, async () => {
-  const lease = await stack.startLease({ maxEvents: 8 });
-  await lease.signal(renewTokenSignal, { insteadOf: null });
-  await continued(lease);
-  const memo = { lease: { token: { id: expect.any(String) } } };
-  await expect.poll(async () => (await lease.describe()).memo).toMatchObject(memo);
-  await lease.terminate();
-});
 
 /** The run that goes on to tell URLs after the end of this one, which had told them of `last` things. */
 const lateOf = ({ workflowId: about, firstExecutionRunId: firstRunId }: FollowHandle, last: number) =>

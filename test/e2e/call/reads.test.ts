@@ -1,11 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import { mostCallsWithin } from '../../../sandbox/ledger-questions.js';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type CallInput, createFaretrailClient, type FaretrailClient } from '../../../src/client/index.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
-import { runHere } from '../../cli/fake-process.js';
-import { workerEnv } from '../../support/accounts.js';
-import { startCall } from '../../support/call/calls.js';
 import { useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 
@@ -27,15 +23,6 @@ const workflowOf = ({ key }: NewRead) => stack.client.workflow.getHandle(`call/b
 const requestsOf = ({ orderId }: NewRead) => stack.sandbox.ledger({ operation: 'orderDetails', orderId }).length;
 
 describe('a read', () => {
-  it('is a business call as any other', async () => {
-    const read = newRead();
-    const answer = { operation: 'orderDetails', status: 200, body: { id: read.orderId, status: 'Driving' } };
-    expect(await rides.call(read)).toMatchObject(answer);
-    const made = await workflowOf(read).describe();
-    expect(made).toMatchObject({ type: 'businessCall', taskQueue: stack.config.taskQueue });
-    expect(made.searchAttributes.RideAccount).toEqual(['business']);
-  });
-
   it('of the same key joins the one under way, and gets the outcome of the ended one: one request in all', async () => {
     const read = newRead();
     const [one, two] = await Promise.all([rides.call(read), rides.call(read)]);
@@ -47,14 +34,6 @@ describe('a read', () => {
     const failed = await rides.call(unknown).catch((error: unknown) => error);
     expect(failed).toMatchObject({ code: 'OrderNotFound' });
     await expect(rides.call(unknown)).rejects.toMatchObject({ message: (failed as Error).message });
-  });
-
-  it('whose key another program has used gets the outcome of that call', async () => {
-    const read = newRead();
-    const first = await (await startCall(stack, 'orderDetails', read)).result();
-    stack.sandbox.setStatus('business', read.orderId, 'Completed');
-    expect(await rides.call(read)).toEqual(first);
-    expect(requestsOf(read)).toBe(1);
   });
 
   it.each<[what: string, code: string, more: () => Partial<CallInput>, disturb?: () => void]>([
@@ -84,37 +63,5 @@ describe('a read', () => {
     await second?.cancel();
     await expect(calls[0]).rejects.toMatchObject({ code: 'Terminated' });
     await expect(calls[1]).rejects.toMatchObject({ code: 'Cancelled' });
-  });
-
-  it('is repeated while the service is in trouble', async () => {
-    const read = newRead();
-    stack.sandbox.setFault({ kind: 'serverError', orderId: read.orderId, times: 1 });
-    expect(await rides.call(read)).toMatchObject({ status: 200 });
-    expect(requestsOf(read)).toBe(2);
-  });
-
-  it('is told by the command call as an earlier one of the key, with its outcome', async () => {
-    const { key, orderId } = newRead();
-    const call = ['call', 'business', 'orderDetails', '--order', orderId, '--key', key, '--json'];
-    const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_TASK_QUEUE: stack.config.taskQueue, PATH: '' };
-    const [first, second] = [await runHere(call, env), await runHere(call, env)];
-    expect(JSON.parse(first.stdout)).toMatchObject({ state: 'started', result: { body: { id: orderId } } });
-    expect(JSON.parse(second.stdout)).toMatchObject({ state: 'alreadyEnded', result: { body: { id: orderId } } });
-  });
-});
-
-describe('the request budget of an account', () => {
-  const narrow = useOrderStack(() => ({ env: workerEnv(stack.sandbox.url, {}, { requestsPerSecond: 2 }) }));
-
-  it('holds for reads, of which each attempt counts', async () => {
-    const there = createFaretrailClient({ client: narrow.client, taskQueue: narrow.config.taskQueue });
-    const { orderId } = newRead();
-    await Promise.all(
-      Array.from({ length: 16 }, () => there.call({ account, operation: 'orderDetails', key: randomUUID(), orderId })),
-    );
-    const calls = stack.sandbox.ledger({ operation: 'orderDetails', orderId });
-    expect(calls.length).toBeGreaterThanOrEqual(16);
-    // Two a second, a burst of one second, and what a busy machine has delayed.
-    expect(mostCallsWithin(4_000, calls)).toBeLessThanOrEqual(12);
   });
 });

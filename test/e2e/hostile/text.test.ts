@@ -1,24 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
-import { RawValue } from '@temporalio/common';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { publishedSchemas } from '../../../local/published-schemas.js';
 import { createDeliveryReader } from '../../../src/contracts/delivery-body.js';
 import type { JsonObject } from '../../../src/contracts/json.js';
 import { shownText } from '../../../src/domain/json.js';
 import { toOrderId } from '../../../src/domain/keys.js';
-import {
-  businessCallId,
-  companyReportId,
-  followOrderId,
-  parkedDeliveryId,
-  requestRideId,
-  subscriptionId,
-} from '../../../src/domain/workflow-ids.js';
+import { followOrderId, parkedDeliveryId } from '../../../src/domain/workflow-ids.js';
 import { createRideApi } from '../../../src/ride-api/ride-api.js';
 import { createDirectForwarding } from '../../../src/webhooks/forward/routing.js';
-import { newRide } from '../../sandbox/booking-calls.js';
 import { startCall } from '../../support/call/calls.js';
 import { portOf, reported } from '../../support/delivery/deliveries.js';
 import { fieldsRead, type Hostility, hostileFields, hostileJson, hostilities } from '../../support/hostile/json.js';
@@ -83,21 +72,6 @@ const draw = (fields: string[][], count: number): Case[] =>
     seed,
     numRuns: count * share,
   });
-type Schema = { properties?: Record<string, Schema>; anyOf?: Schema[]; items?: Schema };
-
-/** The fields of what a program may send, as its published schema has them. */
-const fieldsSent = (name: keyof typeof publishedSchemas): string[][] => fieldsOf(publishedSchemas[name].json as Schema);
-
-function fieldsOf({ properties = {}, anyOf = [], items }: Schema, path: string[] = []): string[][] {
-  const inner = [
-    ...Object.entries(properties).flatMap(([name, field]) => fieldsOf(field, [...path, name])),
-    ...anyOf.flatMap((one) => fieldsOf(one, path)),
-    ...(items ? fieldsOf(items, [...path, '0']) : []),
-  ];
-  const own = path.length === 0 ? [] : [path];
-  return [...own, ...inner].filter((one, at, all) => all.findIndex((other) => `${other}` === `${one}`) === at);
-}
-
 const named = ({ field, hostility }: Case): string => `/${field.join('/')} ${hostility}`;
 const bodyOf = (base: object, { field, hostility }: Case) => hostileJson(base, field, hostileFields[hostility]);
 
@@ -245,44 +219,6 @@ describe('hostile text, in any field', () => {
     }
   });
 
-  const newOrderId = () => toOrderId(stack.newOrder('business', [['Pending', 0]]));
-  const starts = {
-    followOrder(orderId = newOrderId()) {
-      const base = { account, orderId };
-      return { shape: 'follow-order-input' as const, base, workflowId: followOrderId(base) };
-    },
-    companyReport(orderId = newOrderId()) {
-      const workflowId = companyReportId({ account, about: orderId });
-      return { shape: 'company-report-input' as const, base: { account, orderId }, workflowId };
-    },
-    businessCall(orderId = newOrderId()) {
-      const base = { account, operation: 'orderDetails', key: randomUUID(), orderId } as const;
-      return { shape: 'business-call-input' as const, base, workflowId: businessCallId(base) };
-    },
-    requestRide() {
-      const base = { account, requestId: randomUUID(), order: newRide() };
-      return { shape: 'request-ride-input' as const, base, workflowId: requestRideId(base) };
-    },
-    subscription() {
-      const key = { account, eventType: 'status_changed' } as const;
-      const base = { ...key, publicUrl: 'http://127.0.0.1:9/base' };
-      return { shape: 'subscription-input' as const, base, workflowId: `${subscriptionId(key)}/${randomUUID()}` };
-    },
-  };
-
-  it.each(Object.entries(starts))('of the input of %s is taken or refused by name', async (type, start) => {
-    await each(draw(fieldsSent(start().shape), 6), async (one) => {
-      const { base, workflowId } = start();
-      const options = { workflowId, taskQueue: stack.config.taskQueue, args: [payloadOf(bodyOf(base, one))] };
-      const handle = await stack.client.workflow.start(type, options);
-      runs.set(`${type} ${named(one)}`, handle);
-      const isMet = async () => (await tasksOf(handle)).some(({ isDone }) => isDone);
-      await vi.waitFor(async () => expect(await isMet()).toBe(true), patient);
-      const message = await refusalOf(handle);
-      expect(shownText(message)).toBe(message);
-    });
-  });
-
   it('has ended no worker, failed no task and made no other order late', async () => {
     expect(stack.isWorkerRunning()).toBe(true);
     await Promise.all(
@@ -298,9 +234,6 @@ describe('hostile text, in any field', () => {
   });
 });
 
-/** An argument of these bytes. */
-const payloadOf = (data: Buffer) => RawValue.fromPayload({ metadata: { encoding: Buffer.from('json/plain') }, data });
-
 /** The workflow tasks that the run has had. A task that met a new signal at its end is tried again, and has not failed. */
 async function tasksOf(handle: WorkflowHandle): Promise<{ isDone: boolean; failure?: string }[]> {
   const metNewSignal = 1; // WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND
@@ -310,10 +243,4 @@ async function tasksOf(handle: WorkflowHandle): Promise<{ isDone: boolean; failu
       return done ? [{ isDone: true }] : [];
     },
   );
-}
-
-/** Empty while the run goes on, and for another failure than that of its input. */
-async function refusalOf(handle: WorkflowHandle): Promise<string> {
-  const failure = (await eventsOf(handle)).at(-1)?.workflowExecutionFailedEventAttributes?.failure;
-  return failure?.applicationFailureInfo?.type === 'InvalidInput' ? (failure.message ?? '') : '';
 }

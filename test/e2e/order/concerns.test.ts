@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
 import { describe, expect, it, vi } from 'vitest';
 import type { OrderChange, OrderTrail } from '../../../src/domain/order/trail.js';
@@ -81,16 +80,6 @@ describe.concurrent('attention about the ride', () => {
     expect(await attributeOf(handle, 'RideAttention')).toBeNull();
   });
 
-  it('comes together with the status when customer care has the order, and goes with it', async () => {
-    const order = await quietOrder('Pending');
-    const { handle, orderId, events } = order;
-    const change = await costOf(order, events, partnerStatus(orderId, 'Waiting'), { status: 'Waiting' });
-    const care = { status: 'CareReq', attention: attention('customerCare') };
-    expect(await costOf(order, events + change, partnerStatus(orderId, 'care_req'), care)).toBe(change);
-    partnerStatus(orderId, 'Completed')();
-    expect(await handle.result()).toMatchObject({ outcome: 'completed', attention: null });
-  });
-
   it('says that the pick-up is late, until the service moves it', async () => {
     const at = (ms: number) => new Date(Date.now() + ms);
     const orderId = randomUUID();
@@ -147,18 +136,6 @@ describe.concurrent('attention about the ride', () => {
     expect(await next.executeUpdate('refreshOrder')).toMatchObject({ status: 'CareReq', attention: shown });
     expect(await attributeOf(next, 'RideAttention')).toBe('customerCare');
     expect(await order.course()).toEqual([['CareReq', 'customerCare']]);
-  });
-
-  it('counts from when the run found the status, even if a delivery led to that while a poll went on', async () => {
-    const order = await followed('Routing');
-    await deliver(order.handle, newDelivery());
-    await order.handle.executeUpdate('refreshOrder');
-    await sleep(stuckAfterMs / 2);
-    change(order, 'Confirmed');
-    await deliver(order.handle, newDelivery());
-    await shows(order.handle, { status: 'Confirmed', attention: attention('stuckInStatus') });
-    const { since, attention: shown } = await trailOf(order.handle);
-    expect(Date.parse(shown?.since ?? '') - Date.parse(since)).toBe(stuckAfterMs);
   });
 
   it('of its order is what a ride shows, too, beside its own attention', async () => {

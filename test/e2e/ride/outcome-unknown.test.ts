@@ -9,8 +9,8 @@ import type { requestRide } from '../../../src/workflows/ride/request-ride.js';
 import { newRide } from '../../sandbox/booking-calls.js';
 import { startCall } from '../../support/call/calls.js';
 import { useOrderStack } from '../../support/order/stack.js';
+import { faultForms, hitsCalls } from '../../support/ride/fault-forms.js';
 import { failureOf, goesOn, requestedRide, standingOf, stands } from '../../support/ride/rides.js';
-import { faultForms, hits } from '../../support/ride/with-fault.js';
 import { attributeOf, eventsOf } from '../../support/runs.js';
 
 /** So many answers of attempts at withdrawn rides get lost. */
@@ -149,9 +149,7 @@ describe('a ride whose create lost its answer, while no repeat is known to be sa
   });
 });
 
-const faults = Object.values(faultForms)
-  .flat()
-  .filter(({ kind }) => hits(kind, 'createOrder'));
+const faults = Object.values(faultForms).flat().filter(hitsCalls);
 
 // A service that knows no create by its id is what an assumption may not be trusted with.
 it.each(faults)('a create that meets %j makes no second order at a service that forgets request ids', async (fault) => {

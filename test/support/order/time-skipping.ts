@@ -8,20 +8,18 @@ import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { inject, type RunnerTask, vi } from 'vitest';
 import { loadWorkerConfig, type WorkerConfig } from '../../../src/config.js';
 import type { TokenReply } from '../../../src/contracts/token-reply.js';
-import { type OrderId, toAccountName, toOrderId, toScope } from '../../../src/domain/keys.js';
+import { type OrderId, toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { FollowOrderInput } from '../../../src/domain/order/input.js';
 import { toRideStatus } from '../../../src/domain/order/status.js';
 import type { OrderReading } from '../../../src/domain/order/trail.js';
 import { searchAttributeNames } from '../../../src/domain/search-attribute-names.js';
 import { watchQueueOf } from '../../../src/domain/task-queues.js';
-import type { AccessTokenInput } from '../../../src/domain/token-lease.js';
 import type { SeenChange, WatchOrderInput } from '../../../src/domain/watch.js';
-import { accessTokenId, followOrderId, fromFollowOrderId } from '../../../src/domain/workflow-ids.js';
+import { followOrderId, fromFollowOrderId } from '../../../src/domain/workflow-ids.js';
 import { createOrderWorker, type OrderWorker } from '../../../src/order-worker.js';
 import { createRideApi, type RideApi } from '../../../src/ride-api/ride-api.js';
 import { createSealer } from '../../../src/sealing/sealer.js';
 import { rideStart } from '../../../src/temporal/starts.js';
-import type { accessToken } from '../../../src/workflows/access-token.js';
 import { changeSeenSignal } from '../../../src/workflows/messages.js';
 import type { FollowOrderLimits, followOrder } from '../../../src/workflows/order/follow-order.js';
 import type { requestRide } from '../../../src/workflows/ride/request-ride.js';
@@ -160,15 +158,6 @@ export async function startTimeSkippingStack(more: WorkerEnv = {}) {
       const ride = await env.client.workflow.start<typeof requestRide>('requestRide', { ...options, args });
       const order = env.client.workflow.getHandle<typeof followOrder>(followOrderId({ ...input, orderId }));
       return Object.assign(ride, { order });
-    },
-    /** Starts a token lease of this account, which need not exist elsewhere. */
-    async startLease(more: Partial<AccessTokenInput> = {}) {
-      const key = { account: toAccountName('partner'), scope: toScope(randomUUID()), credentialId };
-      return await env.client.workflow.start<typeof accessToken>('accessToken', {
-        workflowId: accessTokenId(key),
-        taskQueue: config.taskQueue,
-        args: [{ ...key, ...more }],
-      });
     },
     /**
      * Plays the watch of the account: skips to each of these instants, in milliseconds after the first read of the last of these orders, and

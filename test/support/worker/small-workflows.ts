@@ -8,7 +8,6 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { toAccountName } from '../../../src/domain/keys.js';
-import { storeEntry } from '../../../src/domain/notify/receivers.js';
 import { handOverNotices } from '../../../src/workflows/notify/late-notices.js';
 import { createUrlNotices } from '../../../src/workflows/notify/url-notices.js';
 
@@ -42,29 +41,6 @@ export async function ending({ url, arrival }: { url: string; arrival: LateArriv
   if (before) return [before];
   urls.tell(eventOf('second'));
   return [before, await handOverNotices(urls, account, () => true)];
-}
-
-export const slowQuery = defineQuery<number>('slow');
-
-/** A query that needs longer than a local activity. */
-function answerSlowly(): void {
-  setHandler(slowQuery, () => {
-    let sum = 0;
-    for (let i = 0; i < 400_000_000; i += 1) sum += i;
-    return sum;
-  });
-}
-
-/** A run that ends while the store takes its last change. Its query needs longer than the store. */
-export async function storing(): Promise<void> {
-  answerSlowly();
-  const { firstExecutionRunId: firstRunId } = workflowInfo();
-  const urls = createUrlNotices({
-    ...{ urls: [storeEntry], carried: undefined, firstRunId, maxWaiting: 9 },
-    onChange: () => undefined,
-  });
-  urls.tell(eventOf('last'));
-  await urls.hush();
 }
 
 export const callsQuery = defineQuery<number>('calls');
