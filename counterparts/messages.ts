@@ -19,7 +19,7 @@ import { pythonTool, type Tool } from './tools.js';
 const account = toAccountName('business');
 /** The types of runs that take messages, and one run of each. */
 const talkative = ['followOrder', 'requestRide', 'companyReport', 'subscription', 'accessToken', 'parkedDelivery'];
-const types = [...talkative, 'businessCall', 'changeRide', 'lateNotices'];
+const types = [...talkative, 'businessCall', 'changeRide', 'notices'];
 
 /** What the program says of one message. */
 export type Told = [to: string, kind: string, name: string, form: string, outcome: string];

@@ -68,7 +68,8 @@ export const CompanyReportNoticeSchema = s.answerOf({
   // An older receipt may still stand in `receipt`.
   unavailable: s.nullable(ReceiptTroubleSchema, 'Why the last look found no receipt.'),
 });
-type CompanyReportNotice = s.Read<typeof CompanyReportNoticeSchema>;
+/** What is told of a report. */
+export type CompanyReportNotice = s.Read<typeof CompanyReportNoticeSchema>;
 
 /** Body of the request that a `notify` URL of a report gets. */
 export const CompanyReportEventSchema = s.answerOf({

@@ -148,16 +148,22 @@ export function fromBusinessCallId(workflowId: string): BusinessCallKey | undefi
   return account && operation && key ? { account: account as AccountName, operation, key } : undefined;
 }
 
-/** Identifies the notices that a run hands over. */
-export interface LateNoticesKey {
+/** Identifies the notices that a run, and those that continue it as new, tell one URL or the store. */
+export interface NoticesKey {
   /** Workflow id of that run. */
   about: string;
   /** Its first run. */
   firstRunId: string;
-  /** Number of the last notice. */
-  last: number;
+  /** The place of the URL among the receivers, or `store`. */
+  receiver: string;
 }
 
-/** Id of the `lateNotices` workflow of a key. */
-export const lateNoticesId = ({ about, firstRunId, last }: LateNoticesKey): string =>
-  `notices/${about}/${firstRunId}/${last}`;
+/** Id of the `notices` workflow of a key. */
+export const noticesId = ({ about, firstRunId, receiver }: NoticesKey): string =>
+  `notices/${about}/${firstRunId}/${receiver}`;
+
+/** The inverse of `noticesId`; undefined for any other id. */
+export function fromNoticesId(workflowId: string): NoticesKey | undefined {
+  const [, about, firstRunId, receiver] = /^notices\/(.+)\/([^/]+)\/([^/]+)$/.exec(workflowId) ?? [];
+  return about && firstRunId && receiver ? { about, firstRunId, receiver } : undefined;
+}

@@ -12,9 +12,9 @@ import type {
   WorkflowInterceptorsFactory,
   WorkflowOutboundCallsInterceptor,
 } from '@temporalio/workflow';
-import type { NotifyActivities } from '../activities/notify.js';
 import type { OrderActivities } from '../activities/order.js';
 import { readTraceHeader, type TraceData, toTraceData, traceHeader } from '../domain/trace-context.js';
+import { noticeGivenSignal } from './messages.js';
 
 /** Loaded with the workflows, before any of them. */
 export const interceptors: WorkflowInterceptorsFactory = () => {
@@ -24,7 +24,6 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
 
 /** The run tells its receivers what the last read has found. */
 const read: keyof OrderActivities = 'readOrder';
-const notice: keyof NotifyActivities = 'notifyUrl';
 
 type Inbound = WorkflowInboundCallsInterceptor;
 type Outbound = WorkflowOutboundCallsInterceptor;
@@ -46,6 +45,8 @@ class CallerTrace implements Inbound, Outbound {
   }
 
   handleSignal(input: SignalInput, next: Next<Inbound, 'handleSignal'>) {
+    // Each notice comes with the trace of its cause, or with none.
+    if (input.signalName === noticeGivenSignal.name) this.#caller = undefined;
     this.#take(input);
     return next(input);
   }
@@ -56,19 +57,19 @@ class CallerTrace implements Inbound, Outbound {
   }
 
   scheduleActivity(input: ActivityInput, next: Next<Outbound, 'scheduleActivity'>) {
-    const trace = input.activityType === notice ? this.#noticed() : this.#caller;
-    return this.#afterRead(input, next(withHeader(input, trace)));
+    return this.#afterRead(input, next(withHeader(input, this.#caller)));
   }
 
   signalWorkflow(input: SignalWorkflowInput, next: Next<Outbound, 'signalWorkflow'>) {
     return next(withHeader(input, this.#noticed()));
   }
 
+  /** That of its notices. */
   startChildWorkflowExecution(
     input: StartChildWorkflowExecutionInput,
     next: Next<Outbound, 'startChildWorkflowExecution'>,
   ) {
-    return next(withHeader(input, this.#caller));
+    return next(withHeader(input, this.#noticed()));
   }
 
   continueAsNew(input: ContinueAsNewInput, next: Next<Outbound, 'continueAsNew'>) {

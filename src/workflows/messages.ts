@@ -1,5 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../domain/delivery.js';
+import type { Notice } from '../domain/notify/notices.js';
 import type { FollowRequest } from '../domain/order/input.js';
 import type { OrderChange, OrderTrail } from '../domain/order/trail.js';
 import type { ParkedDelivery, RoutedDelivery } from '../domain/parked.js';
@@ -22,6 +23,9 @@ export const changeSeenSignal = defineSignal<[SeenChange]>('changeSeen');
  * every change and the end. It overwrites nothing, so it may arrive first, twice or late.
  */
 export const followRequestedSignal = defineSignal<[FollowRequest]>('followRequested');
+
+/** A run gives a notice to the run that sends it to a URL or the store. Internal. */
+export const noticeGivenSignal = defineSignal<[Notice]>('noticeGiven');
 
 /** Reads the order now and answers with the trail after that read. */
 export const refreshOrderUpdate = defineUpdate<OrderTrail>('refreshOrder');

@@ -84,6 +84,18 @@ describe.each([
     [[{ account: business, requestId: 'trip-9_a.b~c' }, 'ride/business/trip-9_a.b~c']],
     ['ride/business', 'ride/business/a/b', 'ride/Business/a', 'order/business/a', 'ride/business/ '],
   ),
+  row(
+    'run of notices',
+    ids.noticesId,
+    ids.fromNoticesId,
+    fc.record({
+      about: fc.record({ account, orderId }).map(ids.followOrderId),
+      firstRunId: fc.uuid(),
+      receiver: fc.constantFrom('0', '49', 'store'),
+    }),
+    [[{ about: 'report/business/4711', firstRunId: 'a1', receiver: '0' }, 'notices/report/business/4711/a1/0']],
+    ['', 'notices/a1/0', 'notices//a1/0', 'notices/order/business/4711/', 'order/business/4711/a1/0'],
+  ),
 ])('the id of a $of', ({ read, back, spelt, strange }) => {
   it('is read back as what it was made of', back);
 
@@ -108,6 +120,5 @@ it('an id that no program reads back has the spelling that other programs rely o
   expect(ids.changeRideId({ account: business, requestId: 'trip-9', changeId })).toBe(
     `change/business/trip-9/${changeId}`,
   );
-  const about = ids.companyReportId({ account: business, about: toOrderId('4711') });
-  expect(ids.lateNoticesId({ about, firstRunId: 'a1', last: 7 })).toBe('notices/report/business/4711/a1/7');
+  expect(ids.companyReportId({ account: business, about: toOrderId('4711') })).toBe('report/business/4711');
 });

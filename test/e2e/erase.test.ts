@@ -55,7 +55,7 @@ async function park(aboutOrderId: OrderId) {
 
 /** Starts a run whose input is wrong, so that it fails at once. */
 async function startFailing(workflowId: string): Promise<void> {
-  const type = workflowId.startsWith('change/') ? 'changeRide' : 'lateNotices';
+  const type = workflowId.startsWith('change/') ? 'changeRide' : 'notices';
   const { taskQueue } = stack.config;
   const run = await stack.client.workflow.start(type, { workflowId, taskQueue, args: [{}] });
   await run.result().catch(() => undefined);
@@ -70,9 +70,9 @@ it('erase removes each run about an order, and no other; then the order can be f
   await Promise.all(calls.map((call) => call.result()));
   const report = await reported(stack, { orderId });
   const [parked, otherParked] = await Promise.all([park(orderId), park(other.orderId)]);
-  const [changed, late] = [`change/business/${ride.requestId}/c1`, `notices/${ride.order}/${randomUUID()}/1`];
-  const lateOfRide = `notices/${ride.handle.workflowId}/${randomUUID()}/1`;
-  const others = [ride.handle.workflowId, ride.order].map((id) => `notices/${id}0/${randomUUID()}/1`);
+  const [changed, late] = [`change/business/${ride.requestId}/c1`, `notices/${ride.order}/${randomUUID()}/0`];
+  const lateOfRide = `notices/${ride.handle.workflowId}/${randomUUID()}/0`;
+  const others = [ride.handle.workflowId, ride.order].map((id) => `notices/${id}0/${randomUUID()}/0`);
   others.push(`change/business/${ride.requestId}0/c1`);
   for (const workflowId of [changed, late, lateOfRide, ...others]) await startFailing(workflowId);
   await listed('Failed', changed, late, lateOfRide, ...others);

@@ -1,14 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { lateNoticesId } from '../../src/domain/workflow-ids.js';
-import type { lateNotices } from '../../src/workflows/notify/late-notices.js';
 import { apiError } from '../activities/service.js';
 import { keepHistory } from '../replay/histories.js';
 import { startReplayer } from '../replay/replayer.js';
 import { deliver, newDelivery } from '../support/delivery/deliveries.js';
-import { isLong } from '../support/long.js';
-import { type NotifyReceiver, numberOf, startNotifyReceiver } from '../support/notify/receiver.js';
+import { noticesOf } from '../support/notify/notices.js';
+import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
 import type { FollowHandle } from '../support/order/stack.js';
 import {
   every,
@@ -177,9 +175,6 @@ it(
   },
 );
 
-/** The run that goes on to tell URLs after the end of this one, which had told them of `last` things. */
-const lateOf = ({ workflowId: about, firstExecutionRunId: firstRunId }: FollowHandle, last: number) =>
-  stack.env.client.workflow.getHandle<typeof lateNotices>(lateNoticesId({ about, firstRunId, last }));
 
 /** When a run began and ended, in milliseconds. */
 async function timesOf(run: Pick<FollowHandle, 'describe'>): Promise<{ began: number; ended: number }> {
@@ -193,13 +188,13 @@ it('a URL that stays silent delays no end of a run, and is given up a day after 
   const handle = await stack.start((elapsedMs) => reading(elapsedMs < 2 * hour ? 'Driving' : 'Completed'), { notify });
   await stack.hint(handle, [2 * hour]);
   expect(await handle.result()).toMatchObject({ outcome: 'completed' });
-  expect(receiver.taken('/up')).toEqual(['Driving', 'Completed']);
+  await expect.poll(() => receiver.taken('/up')).toEqual(['Driving', 'Completed']);
   const { began, ended } = await timesOf(handle);
   expect(ended - began).toBeLessThan(2.1 * hour);
 
-  const late = lateOf(handle, 2);
+  const late = noticesOf(stack.env, handle);
   const { missed } = await late.result();
-  expect(missed).toEqual([expect.stringMatching(/^notify 0, .*, 2, last no\. 2: given up after a day$/)]);
+  expect(missed).toEqual({ count: 2, last: 2, why: 'given up after a day' });
   const toldForMs = (await timesOf(late)).ended - began;
   expect(toldForMs).toBeGreaterThan(25.5 * hour);
   expect(toldForMs).toBeLessThan(26.5 * hour);
@@ -207,21 +202,3 @@ it('a URL that stays silent delays no end of a run, and is given up a day after 
   expect(new Set(tried.map(({ event }) => event.data.rawStatus))).toEqual(new Set(['Driving', 'Completed']));
   expect(tried.length, 'from 2 s to every ten minutes').toBeLessThan(200);
 });
-
-// Time is not skipped while a request is under way, so this takes a quarter of a minute.
-it.runIf(isLong)(
-  'a URL whose answer hangs at the end is told again once that request must be over',
-  virtualTime,
-  async () => {
-    const release = receiver.hold('/hangs');
-    const handle = await stack.start(scripted([['Completed', 0]]), { notify: [{ url: `${receiver.origin}/hangs` }] });
-    expect(await handle.result()).toMatchObject({ outcome: 'completed' });
-    release();
-    const late = lateOf(handle, 1);
-    expect(await late.result()).toEqual({ missed: [] });
-    const ids = receiver.received.filter(({ path }) => path === '/hangs').map(numberOf);
-    expect(ids).toEqual(Array(2).fill(`msg_${handle.firstExecutionRunId}_1`)); // the same id both times
-    const { began, ended } = await timesOf(late);
-    expect(ended - began).toBeGreaterThan(13_000);
-  },
-);

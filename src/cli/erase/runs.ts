@@ -10,7 +10,7 @@ import {
   type FollowOrderKey,
   followOrderId,
   fromRequestRideId,
-  lateNoticesId,
+  noticesId,
   requestRideId,
 } from '../../domain/workflow-ids.js';
 import { PayloadCodecError } from '../../sealing/payload-codec.js';
@@ -29,7 +29,7 @@ const kinds = {
   followOrder: 'order',
   companyReport: 'report',
   parkedDelivery: 'parked delivery',
-  lateNotices: 'late notices',
+  notices: 'notices',
 } as const;
 type Kind = (typeof kinds)[keyof typeof kinds];
 
@@ -52,7 +52,7 @@ export async function findRunsAbout(session: Session, key: FollowOrderKey): Prom
       'orderId: Temporal cannot search for an id with a backslash or a "; delete its runs by hand',
     );
   }
-  const named = await listById(session, ids, ids.map(lateNoticesPrefix));
+  const named = await listById(session, ids, ids.map(noticesPrefix));
   const types = "WorkflowType IN ('requestRide', 'businessCall', 'parkedDelivery')";
   const others = await listAll(session, `${types} AND ${names.account} = ${quote(key.account)}`);
   const about = await readEach(others, async (info) =>
@@ -61,7 +61,7 @@ export async function findRunsAbout(session: Session, key: FollowOrderKey): Prom
   const rides = about.flatMap((id) => fromRequestRideId(id) ?? []);
   const prefixes = rides.flatMap((ride) => [
     changeRideId({ ...ride, changeId: '' }),
-    lateNoticesPrefix(requestRideId(ride)),
+    noticesPrefix(requestRideId(ride)),
   ]);
   const ofRides = prefixes.length > 0 ? await listById(session, [], prefixes) : [];
   // A run that continued as new may not have known the order yet.
@@ -69,7 +69,7 @@ export async function findRunsAbout(session: Session, key: FollowOrderKey): Prom
   return inOrder(found.flatMap(toRunAbout));
 }
 
-const lateNoticesPrefix = (about: string): string => lateNoticesId({ about, firstRunId: '', last: 0 }).slice(0, -2);
+const noticesPrefix = (about: string): string => noticesId({ about, firstRunId: '', receiver: '' }).slice(0, -1);
 
 const toRunAbout = (info: WorkflowExecutionInfo): RunAbout[] => {
   const kind = kindOf(info.type);

@@ -7,7 +7,7 @@ const SignalReceiverSchema = s.inputOf({ workflowId: s.nameText, signal: s.nameT
 export type SignalReceiver = s.Read<typeof SignalReceiverSchema>;
 
 /** The address of a URL receiver, as `URL` spells it. */
-export const ReceiverUrlSchema = s.webAddress(maxReceiverUrl, toReceiverUrl, receiverUrlRule);
+const ReceiverUrlSchema = s.webAddress(maxReceiverUrl, toReceiverUrl, receiverUrlRule);
 
 const UrlReceiverSchema = s.inputOf({ url: ReceiverUrlSchema });
 /** A web address that gets a signed POST. It must hold no secret, since Temporal keeps it in clear. */
@@ -27,27 +27,20 @@ export type Notify = s.Read<typeof NotifySchema>;
 /** The field `notify` of an input. */
 export const NotifyListSchema = s.listOf(NotifySchema, 10);
 
-/** A URL and its index among all receivers of a run. */
-export interface UrlEntry extends UrlReceiver {
-  entry: number;
-}
+/** Stands for the store, in which each change becomes a row. */
+export const store = 'store';
 
-/** Stands among the URLs of a run for the store, in which each change becomes a row. */
-export const storeEntry: UrlEntry = Object.freeze({ url: 'store', entry: 0 });
-
-/** Is it the store? */
-export const isStore = ({ url }: UrlEntry): boolean => url === storeEntry.url;
+/** A URL, or the store. */
+export const UrlOrStoreSchema: s.Schema<string> = {
+  ...ReceiverUrlSchema,
+  read: (value, at) => (value === store ? store : ReceiverUrlSchema.read(value, at)),
+};
 
 /** Is the receiver a web address? */
 export const isUrlReceiver = (receiver: Notify): receiver is UrlReceiver => 'url' in receiver;
 
-/** The receivers that are web addresses. */
-export const urlEntries = (receivers: readonly Notify[]): UrlEntry[] =>
-  receivers.flatMap((receiver, entry) => (isUrlReceiver(receiver) ? [{ url: receiver.url, entry }] : []));
-
 /** What may be shown of a URL or the store. */
-export const shownReader = (reader: UrlEntry): string =>
-  isStore(reader) ? 'the store' : `notify ${reader.entry}, ${hostOf(reader.url)}`;
+export const shownUrl = (to: string): string => (to === store ? 'the store' : hostOf(to));
 
 /** The part of a URL that we may show: the rest may be a secret of its owner. */
 export const hostOf = (url: string): string => new URL(url).host.slice(0, 100);

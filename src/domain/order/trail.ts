@@ -282,7 +282,7 @@ const shownEntries = 50;
 const maxUndelivered = 20;
 
 /** The trail as Markdown for the Temporal UI: where the order stands, what needs a person, and its timeline. */
-export function describeTrail(trail: OrderTrail, undelivered: string[] = []): string {
+export function describeTrail(trail: OrderTrail, undelivered: readonly string[] = []): string {
   const { attention, deliveries, outcome } = trail;
   const head = [
     `**${cell(trail.status ?? 'not read yet')}** since ${second(trail.since)} UTC`,

@@ -2,7 +2,6 @@ import { ApplicationFailure, allHandlersFinished, condition, isCancellation, sle
 import { withObservation } from '../../domain/order/earlier-run.js';
 import type { FollowOrderInput } from '../../domain/order/input.js';
 import { expiresAt, type OrderTrail, seenBy, withoutDriver } from '../../domain/order/trail.js';
-import { handOverNotices } from '../notify/late-notices.js';
 import { runBeside, unless } from '../run-kit.js';
 import { listen } from './inbox.js';
 import { mustRead, type OrderRead, readOrder, vouchingFor } from './reads.js';
@@ -37,7 +36,7 @@ export async function followOrder(input: FollowOrderInput, progress?: FollowOrde
     }
     return await close(follow);
   } catch (error) {
-    if (isCancellation(error)) await handOverNotices(follow.notifier.urls, follow.input.account, () => true);
+    if (isCancellation(error)) await follow.notifier.settled();
     throw error;
   } finally {
     forgetDriver(follow);
@@ -124,15 +123,10 @@ async function close(follow: Follow): Promise<OrderTrail> {
   return follow.trail;
 }
 
-/** Answers all waiting callers and hands over the waiting notices. False: the run must go on. */
-async function leave({ inbox, notifier, input }: Follow, mayEnd: () => boolean): Promise<boolean> {
-  const settled = (): Promise<void> => condition(() => !mayEnd() || (allHandlersFinished() && notifier.isQuiet()));
+/** Answers all waiting callers and tells the last notice. False: the run must go on. */
+async function leave({ inbox, notifier }: Follow, mayEnd: () => boolean): Promise<boolean> {
   inbox.closing = true;
-  await settled();
-  await handOverNotices(notifier.urls, input.account, mayEnd);
-  await settled(); // for new callers
-  if (mayEnd()) return true;
-  inbox.closing = false;
-  notifier.urls.resume();
-  return false;
+  await condition(() => !mayEnd() || (allHandlersFinished() && notifier.isQuiet()));
+  inbox.closing = mayEnd();
+  return inbox.closing;
 }

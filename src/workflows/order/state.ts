@@ -1,6 +1,5 @@
 import { metricMeter, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
-import type { NoticeLog } from '../../domain/notify/notice-log.js';
 import type { Notify } from '../../domain/notify/receivers.js';
 import { atStart, type FollowedOrder, parseRunLeft, type RunLeft } from '../../domain/order/earlier-run.js';
 import { type FollowOrderInput, parseFollowOrderInput } from '../../domain/order/input.js';
@@ -17,7 +16,7 @@ import {
 import type { Struggle } from '../../domain/struggle.js';
 import { followOrderId } from '../../domain/workflow-ids.js';
 import { type DeliveryInbox, openDeliveryInbox } from '../delivery-inbox.js';
-import { createNotifier, type Notifier, type RunReceivers } from '../notify/notifier.js';
+import { type CarriedNotifier, createNotifier, type Notifier } from '../notify/notifier.js';
 import { defaultMaxEvents, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey, writeAccount, writeAttributes } from '../search-attributes.js';
 
@@ -58,7 +57,7 @@ export interface FollowOrderProgress {
     readWanted: boolean;
     deliveryReads: number[];
     watched: { scheduledAt: string | null; isTaken: boolean } | null;
-    notices?: NoticeLog;
+    notifier: CarriedNotifier<OrderChange>;
   };
 }
 
@@ -69,7 +68,7 @@ export interface Follow {
   readonly limits: FollowOrderLimits;
   readonly startedAt: string;
   readonly inbox: OrderInbox;
-  readonly notifier: Notifier<OrderTrail>;
+  readonly notifier: Notifier<OrderTrail, OrderChange>;
   trail: OrderTrail;
   /** No look before this instant, because of the service or our back-off. */
   notBefore: string | null;
@@ -102,10 +101,11 @@ export function openFollow(rawInput: FollowOrderInput, { limits, left, carried }
     limits: limits ?? defaultLimits,
     startedAt,
     inbox,
-    notifier: createOrderNotifier({
-      receivers: inbox.receivers,
-      told: carried ? toOrderChange(trail) : null,
-      notices: carried?.notices,
+    notifier: createNotifier({
+      ...orderNotices,
+      account: input.account,
+      receivers: () => inbox.receivers,
+      carried: carried?.notifier,
       onUndelivered: show,
     }),
     trail,
@@ -141,14 +141,14 @@ export const leftBy = ({ trail, inbox: { claims, seenDeliveries, receivers } }: 
   ...{ trail, claims, seenDeliveries, receivers },
 });
 
-/** Sends notices of each change of the status and of the end. */
-const createOrderNotifier = (run: RunReceivers<OrderChange>): Notifier<OrderTrail> =>
-  createNotifier(run, {
-    toNotice: toOrderChange,
-    toEvent: toOrderEvent,
-    isNews: isChange,
-    maxWaiting: 100, // more changes than an order has
-  });
+/** Notices of each change of the status and of the end. */
+const orderNotices = {
+  toNotice: toOrderChange,
+  toEvent: toOrderEvent,
+  isNews: isChange,
+  isLast: ({ outcome }: OrderChange) => outcome !== null,
+  maxWaiting: 100, // more changes than an order has
+};
 
 /** Has the order ended, or has its following stopped or expired? */
 export const isOver = ({ trail, inbox, isExpired }: Follow): boolean =>

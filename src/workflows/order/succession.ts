@@ -2,7 +2,6 @@ import { allHandlersFinished, condition, continueAsNew } from '@temporalio/workf
 import type { FollowOrderInput } from '../../domain/order/input.js';
 import type { OrderTrail } from '../../domain/order/trail.js';
 import { hasTooManySignals, isReadWanted } from '../delivery-inbox.js';
-import { carryNotices } from '../notify/url-notices.js';
 import { isHistoryLong } from '../run-kit.js';
 import { type Follow, type FollowOrderProgress, isOver, leftBy } from './state.js';
 
@@ -19,17 +18,16 @@ type FollowOrder = (input: FollowOrderInput, progress: FollowOrderProgress) => P
 export async function continueIfLong(follow: Follow): Promise<void> {
   if (!mustContinue(follow)) return;
   const { inbox, notifier } = follow;
-  await notifier.urls.hush();
   inbox.closing = hasTooManySignals(inbox, follow.limits);
   await condition(() => !mustContinue(follow) || (allHandlersFinished() && notifier.isQuiet()));
   inbox.closing = false;
-  if (!mustContinue(follow)) return notifier.urls.resume();
+  if (!mustContinue(follow)) return;
   const { input, limits, startedAt, notBefore, deliveryReads } = follow;
   const watched = follow.watched?.isTaken ? follow.watched : null;
   const readWanted = isReadWanted(inbox);
   await continueAsNew<FollowOrder>(input, {
     limits,
     left: leftBy(follow),
-    carried: { startedAt, notBefore, readWanted, deliveryReads, watched, ...carryNotices(notifier.urls) },
+    carried: { startedAt, notBefore, readWanted, deliveryReads, watched, notifier: notifier.carry() },
   });
 }

@@ -1,17 +1,9 @@
-import {
-  condition,
-  continueAsNew,
-  isCancellation,
-  setCurrentDetails,
-  setHandler,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { condition, continueAsNew, setCurrentDetails, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
-import type { NoticeLog } from '../../domain/notify/notice-log.js';
 import {
   type CompanyReport,
   type CompanyReportInput,
+  type CompanyReportNotice,
   describeReport,
   openReport,
   parseCompanyReportInput,
@@ -34,9 +26,7 @@ import {
   openDeliveryInbox,
 } from '../delivery-inbox.js';
 import { reportStatusQuery } from '../messages.js';
-import { handOverNotices } from '../notify/late-notices.js';
-import { createNotifier, type Notifier } from '../notify/notifier.js';
-import { carryNotices } from '../notify/url-notices.js';
+import { type CarriedNotifier, createNotifier, type Notifier } from '../notify/notifier.js';
 import { defaultMaxEvents, isHistoryLong, refuseBadInput, requireWorkflowId, runBeside, unless } from '../run-kit.js';
 import { writeAccount, writeAttention } from '../search-attributes.js';
 
@@ -67,7 +57,7 @@ interface CompanyReportProgress {
     report: CompanyReport;
     notBefore: string | null;
     inbox: CarriedDeliveries & Pick<ReportInbox, 'lastAt'>;
-    notices?: NoticeLog;
+    notifier: CarriedNotifier<CompanyReportNotice>;
   };
 }
 
@@ -75,7 +65,7 @@ interface Reporting {
   readonly input: CompanyReportInput;
   readonly limits: CompanyReportLimits;
   readonly inbox: ReportInbox;
-  readonly notifier: Notifier<CompanyReport>;
+  readonly notifier: Notifier<CompanyReport, CompanyReportNotice>;
   report: CompanyReport;
   /** No look before this instant, because of the service or our back-off. */
   notBefore: string | null;
@@ -94,17 +84,13 @@ export async function companyReport(
   setHandler(reportStatusQuery, () => run.report);
   listenToDeliveries(run.inbox, (deliveries) => recordReports(run, deliveries));
   runBeside(watchQuiet(run.inbox, run.limits.quietMs));
-  const { account } = run.input;
   try {
-    do {
-      while (!isOver(run)) {
-        await handleNext(run);
-        await continueIfLong(run);
-      }
-    } while (!(await handOverNotices(run.notifier.urls, account, () => isOver(run))));
-  } catch (error) {
-    if (isCancellation(error)) await handOverNotices(run.notifier.urls, account, () => true);
-    throw error;
+    while (!isOver(run)) {
+      await handleNext(run);
+      await continueIfLong(run);
+    }
+  } finally {
+    await run.notifier.settled();
   }
   return run.report;
 }
@@ -117,15 +103,17 @@ function open(rawInput: CompanyReportInput, { limits, carried }: CompanyReportPr
     input,
     limits: limits ?? limitsOf(input),
     inbox: { ...openDeliveryInbox(carried?.inbox), lastAt: carried?.inbox.lastAt ?? Date.now(), isQuiet: false },
-    notifier: createNotifier(
-      { receivers: input.notify ?? [], told: null, notices: carried?.notices, onUndelivered: () => showReport(run) },
-      {
-        toNotice: toReportNotice,
-        toEvent: toReportEvent,
-        isNews: () => true, // a duplicate is told too
-        maxWaiting: 20, // each may hold a receipt
-      },
-    ),
+    notifier: createNotifier({
+      account: input.account,
+      receivers: () => input.notify ?? [],
+      carried: carried?.notifier,
+      onUndelivered: () => showReport(run),
+      toNotice: toReportNotice,
+      toEvent: toReportEvent,
+      isNews: () => true, // a duplicate is told too
+      isLast: () => false,
+      maxWaiting: 20, // each may hold a receipt
+    }),
     report: carried?.report ?? openReport(input),
     notBefore: carried?.notBefore ?? null,
   };
@@ -203,13 +191,11 @@ const mustContinue = (run: Reporting): boolean =>
 
 async function continueIfLong(run: Reporting): Promise<void> {
   if (!mustContinue(run)) return;
-  await run.notifier.urls.hush();
-  if (!mustContinue(run)) return run.notifier.urls.resume(); // a report came meanwhile
   const { input, limits, report, notBefore, inbox, notifier } = run;
   const carriedInbox = { ...carryDeliveries(inbox), lastAt: inbox.lastAt };
   await continueAsNew<typeof companyReport>(input, {
     limits,
-    carried: { report, notBefore, inbox: carriedInbox, ...carryNotices(notifier.urls) },
+    carried: { report, notBefore, inbox: carriedInbox, notifier: notifier.carry() },
   });
 }
 

@@ -76,7 +76,7 @@ function store(ride: Ride, amounts: ReceiptAmounts, isNews: boolean): void {
   const { account, orderId } = ride.standing;
   const isFirst = ride.notifier.addStore(ride);
   const data: StoredReceipt = { account, orderId, ...amounts };
-  if (isNews || isFirst) ride.notifier.urls.tellStore({ type: 'ride.receipt', data });
+  if (isNews || isFirst) ride.notifier.tellStore({ type: 'ride.receipt', data });
 }
 
 const lookForFirst = (ride: Ride, leftMs: number): Promise<ReceiptObservation | undefined> =>

@@ -29,7 +29,6 @@ import {
 import { requestRideId } from '../../domain/workflow-ids.js';
 import { waitingOptions } from '../activity-options.js';
 import { isUnsent, performCall } from '../business-call.js';
-import { handOverNotices } from '../notify/late-notices.js';
 import { isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { writeAccount } from '../search-attributes.js';
 import { awaitEnd, followAgain, startFollowing } from './following.js';
@@ -43,7 +42,6 @@ import {
   type RequestRideLimits,
   type Ride,
   setStanding,
-  showRide,
   showsWaiting,
 } from './state.js';
 
@@ -84,7 +82,7 @@ function open(rawInput: RequestRideInput, { limits, carried }: RequestRideProgre
   const ride: Ride = {
     input,
     limits: { ...defaultLimits, ...limits },
-    notifier: createRideNotifier(input, carried, () => showRide(ride)),
+    notifier: createRideNotifier(input, carried),
     standing: carried?.standing ?? openRide(input),
     trail: carried?.trail ?? null,
     report: carried?.report ?? null,
@@ -179,7 +177,7 @@ async function followRide(ride: Ride): Promise<void> {
 }
 
 /**
- * Answers all waiting callers, whose updates would fail without a reason after the end of the run, and hands over the waiting notices.
+ * Answers all waiting callers, whose updates would fail without a reason after the end of the run, and tells the last notice.
  *
  * While some callers wait, this task would have no command. If an update came next, a worker that does not know the run would run both
  * tasks as one, and a replay would not (SDK 1.24.0, sdk-core 1146): commands in another order block the run. So the memo makes a command.
@@ -188,9 +186,7 @@ async function close(ride: Ride): Promise<void> {
   if (!allHandlersFinished()) upsertMemo({ stage: 'ended' });
   setStanding(ride, { stage: 'ended', attention: null });
   await CancellationScope.nonCancellable(async () => {
-    await condition(allHandlersFinished);
-    await handOverNotices(ride.notifier.urls, ride.input.account, () => true);
-    await condition(allHandlersFinished); // for new callers
+    await condition(() => allHandlersFinished() && ride.notifier.isQuiet());
   });
 }
 
@@ -198,12 +194,8 @@ const isLong = ({ limits }: Ride): boolean => isHistoryLong(limits.maxEvents);
 
 async function continueIfLong(ride: Ride): Promise<void> {
   if (!isLong(ride)) return;
-  const { urls } = ride.notifier;
-  const mayLeave = (): boolean => allHandlersFinished() || ride.resolution !== null;
-  await condition(mayLeave);
-  await urls.hush();
-  await condition(mayLeave); // for new callers
-  if (ride.resolution !== null) return urls.resume(); // this run must answer the person who decided
+  await condition(() => (allHandlersFinished() && ride.notifier.isQuiet()) || ride.resolution !== null);
+  if (ride.resolution !== null) return; // this run must answer the person who decided
   await continueAsNew<typeof requestRide>(ride.input, { limits: ride.limits, carried: carryRide(ride) });
 }
 

@@ -1,14 +1,12 @@
 import { type ApplicationFailure, setCurrentDetails } from '@temporalio/workflow';
 import type { Attention } from '../../domain/attention.js';
-import { messageCell } from '../../domain/markdown.js';
-import type { NoticeLog } from '../../domain/notify/notice-log.js';
+import { isUrlReceiver } from '../../domain/notify/receivers.js';
 import type { OrderTrail } from '../../domain/order/trail.js';
 import type { CompanyReport } from '../../domain/report.js';
 import type { RequestRideInput, RideResolution } from '../../domain/ride/input.js';
-import { isRideNews, rideCancelled, toRideEvent, toRideNotice } from '../../domain/ride/notice.js';
+import { isRideNews, type RideNotice, rideCancelled, toRideEvent, toRideNotice } from '../../domain/ride/notice.js';
 import { describeRide, type RideStanding } from '../../domain/ride/ride.js';
-import { createNotifier, type Notifier } from '../notify/notifier.js';
-import { carryNotices } from '../notify/url-notices.js';
+import { type CarriedNotifier, createNotifier, type Notifier } from '../notify/notifier.js';
 import { defaultMaxEvents } from '../run-kit.js';
 import { writeAttention } from '../search-attributes.js';
 
@@ -49,7 +47,7 @@ export interface Ride {
   /** Without the body once the order is known. */
   input: RequestRideInput;
   readonly limits: RequestRideLimits;
-  readonly notifier: Notifier<RideTold>;
+  readonly notifier: Notifier<RideTold, RideNotice>;
   standing: RideStanding;
   /** The final trail of the order. */
   trail: OrderTrail | null;
@@ -79,12 +77,12 @@ type RideTold = Pick<Ride, 'standing' | 'failure' | 'isCancelled'>;
 
 /** What the next run needs when this one continues as new. */
 export type CarriedRide = Pick<Ride, 'standing' | 'trail' | 'report' | 'receiptTimes' | 'attempts'> & {
-  notices?: NoticeLog;
+  notifier: CarriedNotifier<RideNotice>;
 };
 
 export const carryRide = ({ standing, trail, report, receiptTimes, attempts, notifier }: Ride): CarriedRide => ({
   ...{ standing, trail, report, receiptTimes, attempts },
-  ...carryNotices(notifier.urls),
+  notifier: notifier.carry(),
 });
 
 const toNotice = ({ standing, failure, isCancelled }: RideTold) => {
@@ -92,39 +90,26 @@ const toNotice = ({ standing, failure, isCancelled }: RideTold) => {
   return toRideNotice(standing, { type: String(failure.type), message: failure.message });
 };
 
-/** Tells URLs of the ride itself, and the store. The run of its order tells all receivers of the order. */
-export function createRideNotifier(
-  { notify = [] }: RequestRideInput,
+/** Tells URLs of the ride itself, and the store. Workflows expect notices of the order, which its run sends to all receivers. */
+export const createRideNotifier = (
+  { account, notify = [] }: RequestRideInput,
   carried: CarriedRide | undefined,
-  onUndelivered: () => void,
-): Notifier<RideTold> {
-  return createNotifier(
-    {
-      receivers: notify,
-      told: carried ? toRideNotice(carried.standing, null) : null,
-      notices: carried?.notices,
-      onUndelivered,
-    },
-    {
-      toNotice,
-      toEvent: toRideEvent,
-      isNews: isRideNews,
-      maxWaiting: 20, // more than a ride has, unless its attention comes and goes
-      toUrlsOnly: true,
-    },
-  );
-}
-
-/** Shows the ride in the Temporal UI. */
-export function showRide({ standing, notifier }: Ride): void {
-  const undelivered = notifier.undelivered().map((line) => `Not notified: ${messageCell(line)}`);
-  setCurrentDetails([describeRide(standing), ...undelivered].join('\n\n'));
-}
+): Notifier<RideTold, RideNotice> =>
+  createNotifier({
+    account,
+    receivers: () => notify.filter(isUrlReceiver),
+    carried: carried?.notifier,
+    toNotice,
+    toEvent: toRideEvent,
+    isNews: isRideNews,
+    isLast: ({ stage }) => stage === 'ended',
+    maxWaiting: 20, // more than a ride has, unless its attention comes and goes
+  });
 
 /** Changes the standing of the ride, for callers, in the Temporal UI and, where it is news, for URLs. */
 export function setStanding(ride: Ride, changed: Partial<RideStanding>): void {
   ride.standing = { ...ride.standing, ...changed };
-  showRide(ride);
+  setCurrentDetails(describeRide(ride.standing));
   writeAttention(ride.standing.attention);
   ride.notifier.tell(ride);
 }

@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { WorkflowFailedError } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import type { CompanyReportEvent } from '../../../src/domain/report.js';
-import { lateNoticesId } from '../../../src/domain/workflow-ids.js';
-import type { lateNotices } from '../../../src/workflows/notify/late-notices.js';
 import type { FollowOrderLimits } from '../../../src/workflows/order/follow-order.js';
 import { deliver, newReport, reported } from '../../support/delivery/deliveries.js';
 import { isLong } from '../../support/long.js';
+import { noticesOf, startNotices } from '../../support/notify/notices.js';
 import { numberOf, useNotifyReceiver } from '../../support/notify/receiver.js';
 import { type FollowHandle, shows, useOrderStack } from '../../support/order/stack.js';
 import { continued, detailsOf } from '../../support/runs.js';
@@ -42,12 +41,8 @@ async function endedRide(paths: string[]) {
   return followed;
 }
 
-/** What goes on to tell URLs after the end of a run that told them of the course of one order. */
-const lateOf = ({ workflowId: about, firstExecutionRunId: firstRunId }: FollowHandle) =>
-  stack.client.workflow.getHandle<typeof lateNotices>(lateNoticesId({ about, firstRunId, last: course.length }));
-
-/** Nothing, where every URL was told in time. */
-const lateDetailsOf = (handle: FollowHandle): Promise<string> => shownOf(lateOf(handle)).catch(() => '');
+/** What the Temporal UI shows of what one of its receivers is told. */
+const shownNotices = (handle: FollowHandle) => shownOf(noticesOf(stack, handle));
 
 const newPath = (): string => `/${randomUUID()}`;
 
@@ -95,44 +90,49 @@ describe('a URL', () => {
     expect(new Set(attempts.slice(0, 3).map(({ id }) => id)).size).toBe(1);
   });
 
-  it('that is down delays neither other URLs nor the order nor its end; another run goes on to tell it', async () => {
+  it('that is down delays neither other URLs nor the order nor its end, and is told when it is back', async () => {
     const [down, up] = [newPath(), newPath()];
     receiver.answer(down, 500);
     const followed = await follow([down, up]);
     await ride(followed);
     expect(await followed.handle.result()).toMatchObject({ outcome: 'completed' });
-    const late = lateOf(followed.handle);
-    expect((await late.describe()).status.name).toBe('RUNNING');
-    expect(await shownOf(late)).toMatch(/\| notify 0, 127\.0\.0\.1:\d+ \| 4 \| no\. 1, known since/);
+    await expect.poll(() => shownNotices(followed.handle)).toMatch(/4 wait for 127\.0\.0\.1:\d+: next no\. 1,/);
     await expect.poll(() => receiver.taken(up)).toEqual(course);
     receiver.answer(down, 204);
-    expect(await late.result()).toEqual({ missed: [] });
+    expect(await noticesOf(stack, followed.handle).result()).toEqual({ missed: null });
     expect(receiver.taken(down)).toEqual(course);
     const ids = receiver.received.filter(({ path }) => path === down).map(numberOf);
     expect([...new Set(ids)]).toEqual(course.map((_, n) => `msg_${followed.handle.firstExecutionRunId}_${n + 1}`));
   });
 
-  it('that is down is given up when the run that tells it is cancelled', async () => {
+  it('that is down is given up when the run that tells it is cancelled; the next change begins anew', async () => {
     const path = newPath();
     receiver.answer(path, 500);
-    const followed = await endedRide([path]);
-    const late = lateOf(followed.handle);
+    const followed = await follow([path]);
+    await shows(followed.handle, { status: 'Routing' });
+    await expect.poll(() => receiver.received.some((one) => one.path === path)).toBe(true);
+    const late = noticesOf(stack, followed.handle);
     await late.cancel();
     await expect(late.result()).rejects.toThrow(WorkflowFailedError);
     expect((await late.describe()).status.name).toBe('CANCELLED');
+    receiver.answer(path, 204);
+    await ride(followed);
+    await followed.handle.result();
+    await expect.poll(() => receiver.taken(path)).toEqual(course.slice(1));
+    expect(await noticesOf(stack, followed.handle).result()).toEqual({ missed: null });
   });
 
   it.each([
-    ['refuses one change gets the next', 400, course.slice(1), ', no. 1: HOST refused with HTTP 400.'],
-    ['wants no more gets no more', 410, [], ', from no. 1: HOST'],
+    ['refuses one change gets the next', 400, course.slice(1), 'Not taken: 1, last no. 1: HOST refused with HTTP 400.'],
+    ['wants no more gets no more', 410, [], 'HOST wants no more.'],
   ])('that %s, and the details say what it missed', async (_, status, taken, missed) => {
     const path = newPath();
     receiver.answer(path, status, 204);
     const followed = await endedRide([path]);
     await expect.poll(() => receiver.taken(path)).toEqual(taken);
     const { host } = new URL(receiver.origin);
-    const line = `Not notified: notify 0, ${host}${missed.replace('HOST', host)}`;
-    expect(await shownOf(followed.handle)).toContain(line);
+    await expect.poll(() => shownNotices(followed.handle)).toContain(missed.replace('HOST', host));
+    expect(await noticesOf(stack, followed.handle).result()).toMatchObject({ missed: { count: 1, last: 1 } });
     expect(receiver.received.filter((one) => one.path === path)).toHaveLength(taken.length + 1);
   });
 
@@ -140,10 +140,7 @@ describe('a URL', () => {
     const path = newPath();
     const followed = await endedRide(['https://elsewhere.example/hook', path]);
     await expect.poll(() => receiver.taken(path)).toEqual(course);
-    const missed = /Not notified: notify 0, elsewhere\.example, 4, last no\. 4: Add/;
-    await expect
-      .poll(async () => `${await shownOf(followed.handle)}${await lateDetailsOf(followed.handle)}`)
-      .toMatch(missed);
+    await expect.poll(() => shownNotices(followed.handle)).toContain('Not taken: 4, last no. 4: Add');
   });
 
   it('that is down does not keep a run from continuing as new, and loses nothing by it', async () => {
@@ -156,11 +153,20 @@ describe('a URL', () => {
     expect((await handle.describe()).runId).not.toBe(handle.firstExecutionRunId);
     await handle.result();
     receiver.answer(down, 204);
-    await lateOf(handle).result();
+    await noticesOf(stack, handle).result();
     expect([...new Set(receiver.taken(up))]).toEqual(course);
     expect([...new Set(receiver.taken(down))]).toEqual(course);
     const ids = receiver.received.filter((one) => one.path === down).map(({ id }) => id);
     expect(new Set(ids).size).toBe(course.length);
+  });
+
+  it('gets each notice once, in their order, though the run that sends them continues as new', async () => {
+    const path = newPath();
+    const sending = await startNotices(stack, receiver.origin + path, 9, { maxEvents: 12 });
+    const newest = stack.client.workflow.getHandle(sending.workflowId);
+    expect(await newest.result()).toEqual({ missed: null });
+    expect((await newest.describe()).runId).not.toBe(sending.firstExecutionRunId);
+    expect(receiver.taken(path)).toEqual(Array.from({ length: 9 }, (_, n) => String(n + 1)));
   });
 });
 
@@ -176,7 +182,7 @@ it(`a receiver that resets connections for ${resetMs / 1_000} s gets every chang
   for (const path of paths) await expect.poll(() => receiver.taken(path), { timeout: 200_000 }).toEqual(course);
 });
 
-it('a URL that takes notices of reports and is down delays no end; another run tells it of each with its receipt, in order, across continue-as-new', async () => {
+it('a URL that takes notices of reports and is down delays no end, and is told of each with its receipt, in order, across continue-as-new', async () => {
   const at = (path: string) => receiver.received.filter((one) => one.path === path);
   const path = newPath();
   receiver.answer(path, 500);

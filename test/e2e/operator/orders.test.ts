@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, it, vi } from 'vitest';
 import { toAccountName } from '../../../src/domain/keys.js';
-import { accountWatchId, lateNoticesId } from '../../../src/domain/workflow-ids.js';
+import { accountWatchId } from '../../../src/domain/workflow-ids.js';
 import { isLong } from '../../support/long.js';
+import { noticesOf } from '../../support/notify/notices.js';
 import { useNotifyReceiver } from '../../support/notify/receiver.js';
 import { type ActivityAction, activityActions, actOn, resetPoints, resetRun } from '../../support/operator.js';
 import { type FollowHandle, shows, trailOf } from '../../support/order/stack.js';
@@ -28,7 +29,8 @@ async function follow() {
     await current.executeUpdate('refreshOrder').catch(() => undefined);
     await shows(current, { status });
   };
-  return { orderId, path, run, first: { workflowId, runId }, current, change };
+  const [notices, rows] = [noticesOf(stack, run), noticesOf(stack, run, 'store')];
+  return { orderId, path, run, first: { workflowId, runId }, current, change, notices, rows };
 }
 
 const rowsOf = async (orderId: string): Promise<string[]> =>
@@ -96,7 +98,7 @@ it('the run of an order that has ended ends as before after a reset to each of i
   expectOneContentForEachId(order.path);
 });
 
-it('a cancelled order hands over its waiting notice and its waiting row', async () => {
+it('a notice and a row that wait arrive also where their order is cancelled', async () => {
   const order = await follow();
   await areTold(order, 'Routing', 'before');
   receiver.answer(order.path, 503, 503, 204);
@@ -140,9 +142,12 @@ it.each(actions)('a notice and a row arrive once after an operator did this to t
   receiver.answer(order.path, 503, 503, 204);
   await postgres.stop();
   await order.change('Driving');
-  for (const activity of ['notifyUrl', 'recordChange']) {
-    await isPending(order.current, activity);
-    await actOn(stack.client, order.first.workflowId, activity, action);
+  for (const [run, activity] of [
+    [order.notices, 'notifyUrl'],
+    [order.rows, 'recordChange'],
+  ] as const) {
+    await isPending(run, activity);
+    await actOn(stack.client, run.workflowId, activity, action);
   }
   await postgres.start();
   await areTold(order, 'Driving', action);
@@ -152,23 +157,23 @@ it.each(actions)('a notice and a row arrive once after an operator did this to t
   await order.current.terminate();
 });
 
-it('notices that wait after the end of a run arrive after a reset of the run that sends them to each of its tasks', async () => {
+it('notices that wait arrive after a reset of the run that sends them to each of its tasks', async () => {
   const order = await follow();
   await areTold(order, 'Routing', 'before');
   receiver.answer(order.path, 503);
   await order.change('Completed');
   await order.run.result();
-  const { workflowId: about, runId: firstRunId } = order.first;
-  const late = stack.client.workflow.getHandle(lateNoticesId({ about, firstRunId, last: 2 }));
+  const { notices: late } = order;
+  await isPending(late, 'notifyUrl');
   const { workflowId, runId } = await late.describe();
   for (const point of await resetPoints(late)) {
-    await resetRun(stack.client, { workflowId, runId }, point, 'nothing');
+    await resetRun(stack.client, { workflowId, runId }, point);
     await isPending(late, 'notifyUrl');
   }
   // While it still waits: its next attempt comes soon then.
   await actOn(stack.client, workflowId, 'notifyUrl', 'reset');
   receiver.answer(order.path, 204);
   await areTold(order, 'Completed', 'a reset');
-  expect(await late.result()).toEqual({ missed: [] });
+  expect(await late.result()).toEqual({ missed: null });
   expectOneContentForEachId(order.path);
 });

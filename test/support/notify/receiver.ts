@@ -47,7 +47,6 @@ export function useNotifyReceiver(): NotifyReceiver {
 export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = {}) {
   const answers = new Map<string, number[]>();
   const received: ReceivedNotice[] = [];
-  const held = new Map<string, Promise<void>>();
   const listener: RequestListener = async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -58,7 +57,6 @@ export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = 
       const event = verifierOf(origin).verify(Buffer.concat(chunks), headers as Record<string, string>) as OrderEvent;
       const traceparent = String(headers.traceparent);
       received.push({ path, id: String(headers['webhook-id']), at: Date.now(), status, event, traceparent });
-      await held.get(path);
       response.writeHead(status).end();
     } catch {
       response.writeHead(401).end();
@@ -92,12 +90,6 @@ export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = 
     resetFor(ms: number): void {
       resetsUntil = Date.now() + ms;
       server.closeAllConnections();
-    },
-    /** Requests at a path wait; calling the answer lets all of them be answered. */
-    hold(path: string): () => void {
-      let release = (): void => undefined;
-      held.set(path, new Promise((resolve) => (release = resolve)));
-      return () => release();
     },
     /** The statuses of the notices about orders that a path has taken. */
     taken: (path: string) =>

@@ -1,47 +1,6 @@
-import {
-  condition,
-  continueAsNew,
-  defineQuery,
-  defineUpdate,
-  setHandler,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow';
-import { toAccountName } from '../../../src/domain/keys.js';
-import { handOverNotices } from '../../../src/workflows/notify/late-notices.js';
-import { createUrlNotices } from '../../../src/workflows/notify/url-notices.js';
+import { condition, continueAsNew, defineQuery, defineUpdate, setHandler, sleep } from '@temporalio/workflow';
 
 // What single tests need of a workflow that the product does not have.
-export { lateNotices } from '../../../src/workflows/notify/late-notices.js';
-
-/** What comes in the moment in which a run ends: one more change to tell, or one more receiver. */
-export type LateArrival = 'news' | 'newcomer';
-
-const eventOf = (rawStatus: string) => ({ type: 'order.changed', data: { rawStatus } });
-
-/** A run that hands over its notices to `url` while something comes. Gives whether it may end then, and whether after handing that over. */
-export async function ending({ url, arrival }: { url: string; arrival: LateArrival }): Promise<boolean[]> {
-  const { firstExecutionRunId: firstRunId } = workflowInfo();
-  const urls = createUrlNotices({
-    urls: [{ url, entry: 0 }],
-    carried: undefined,
-    firstRunId,
-    maxWaiting: 9,
-    onChange: () => undefined,
-  });
-  urls.tell(eventOf('first'));
-  const account = toAccountName('business');
-  let asked = 0;
-  const mayEnd = (): boolean => {
-    asked += 1; // for the second time once the other run has been started
-    if (asked === 2 && arrival === 'newcomer') urls.welcome({ url, entry: 1 }, eventOf('joined'));
-    return asked < 2 || arrival === 'newcomer';
-  };
-  const before = await handOverNotices(urls, account, mayEnd);
-  if (before) return [before];
-  urls.tell(eventOf('second'));
-  return [before, await handOverNotices(urls, account, () => true)];
-}
 
 export const callsQuery = defineQuery<number>('calls');
 export const callUpdate = defineUpdate<number>('call');

@@ -1,0 +1,97 @@
+import { parserOf } from '../input-fields.js';
+import { InstantSchema } from '../instant.js';
+import { cell, messageCell, second } from '../markdown.js';
+import * as s from '../schema.js';
+import { shownUrl, UrlOrStoreSchema } from './receivers.js';
+
+const wholeNumber = s.wholeNumber(0, Number.MAX_SAFE_INTEGER, 'must be a whole number');
+
+const NoticeSchema = s.inputOf({
+  // Counted from 1 through the whole life of the run that tells it, past every continue-as-new.
+  number: wholeNumber,
+  // When that run learnt of the change.
+  at: InstantSchema,
+  type: s.text(),
+  data: s.anyObject() as s.Schema<object>,
+  to: UrlOrStoreSchema,
+  // The run that tells it tells no more.
+  isLast: s.flag,
+});
+/** One notice for a URL or the store. Plain JSON. */
+export type Notice = s.Read<typeof NoticeSchema>;
+
+/** Reads the argument of `noticeGiven`, which any program may send; null for anything else. */
+export const readNotice = (value: unknown): Notice | null => s.readOr(NoticeSchema, value, null);
+
+const NoticesInputSchema = s.inputOf({
+  // The notices that wait, oldest first.
+  waiting: s.listOf(NoticeSchema),
+  // How many notices were never taken, the last one, and why.
+  missed: s.nullable(s.inputOf({ count: wholeNumber, last: wholeNumber, why: s.answered() })),
+  // It has answered that it wants no more notices (410).
+  gone: s.nullable(UrlOrStoreSchema),
+  // The last notice was told.
+  isEnded: s.flag,
+  // The most notices that wait. All of them must fit into one payload.
+  maxWaiting: wholeNumber,
+});
+/** The input of `notices`: what waits for one receiver, and what it has missed. Plain JSON. */
+export type NoticesInput = s.Read<typeof NoticesInputSchema>;
+
+/** Reads the input of `notices`. Throws `InvalidInput` that names the field. */
+export const parseNoticesInput = parserOf(NoticesInputSchema);
+
+/** Result of `notices`. `missed`: how many notices were never taken, the last one, and why. */
+export type NoticesEnd = Pick<NoticesInput, 'missed'>;
+
+/** What a run of `notices` begins with. */
+export const noticesSince = (first: Notice, maxWaiting: number): NoticesInput =>
+  addNotice({ waiting: [], missed: null, gone: null, isEnded: false, maxWaiting }, first);
+
+/** Adds a notice. If too many wait, it drops the oldest but the one that is being sent just now. */
+export function addNotice(before: NoticesInput, notice: Notice): NoticesInput {
+  const after = { ...before, isEnded: notice.isLast };
+  if (notice.to === before.gone) return after;
+  const waiting = [...before.waiting, notice];
+  const oldest = waiting[1];
+  if (waiting.length <= before.maxWaiting || !oldest) return { ...after, waiting };
+  return { ...withMissed(after, oldest, 'too many were waiting'), waiting: waiting.filter((one) => one !== oldest) };
+}
+
+/**
+ * Why a URL missed a notice. `refused`: it answered with a 4xx that a repeat would not change. `gone`: it wants no more. `originNotAllowed` and
+ * `addressNotAllowed`: the settings forbid it. `expired`: a day went by. `dropped`: too many were waiting.
+ */
+export type MissedReason = 'refused' | 'gone' | 'originNotAllowed' | 'addressNotAllowed' | 'expired' | 'dropped';
+
+/** What became of a notice. `why` is for people. */
+export type NoticeFate = { kind: 'told' } | { kind: 'missed'; reason: MissedReason; why: string };
+
+/** What is left after the oldest notice was taken or missed. */
+export function passNotice(before: NoticesInput, fate: NoticeFate): NoticesInput {
+  const [passed, ...rest] = before.waiting;
+  if (!passed) return before;
+  const after = { ...before, waiting: rest };
+  if (fate.kind === 'told') return after;
+  const marked = withMissed(after, passed, fate.why);
+  if (fate.reason !== 'gone') return marked;
+  return { ...marked, gone: passed.to, waiting: rest.filter(({ to }) => to !== passed.to) };
+}
+
+const withMissed = (before: NoticesInput, { number }: Notice, why: string): NoticesInput => ({
+  ...before,
+  missed: { count: (before.missed?.count ?? 0) + 1, last: number, why },
+});
+
+/** What waits for a receiver and what it has missed, as Markdown for the Temporal UI. `about`: the workflow that tells it. */
+export function describeNotices(about: string, { waiting, missed, gone }: NoticesInput): string {
+  const [next] = waiting;
+  return [
+    `**Notices about ${cell(about, 200)}**`,
+    next
+      ? `${waiting.length} wait for ${shownUrl(next.to)}: next no. ${next.number}, known since ${second(next.at)} UTC. The pending activity shows why it is not taken.`
+      : 'None waits.',
+    ...(gone ? [`${shownUrl(gone)} wants no more.`] : []),
+    ...(missed ? [`Not taken: ${missed.count}, last no. ${missed.last}: ${messageCell(missed.why)}`] : []),
+  ].join('\n\n');
+}

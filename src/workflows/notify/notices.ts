@@ -1,0 +1,73 @@
+import { condition, continueAsNew, log, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import { InvalidInput } from '../../domain/errors.js';
+import {
+  addNotice,
+  describeNotices,
+  type NoticesEnd,
+  type NoticesInput,
+  parseNoticesInput,
+  passNotice,
+  readNotice,
+} from '../../domain/notify/notices.js';
+import { fromNoticesId, type NoticesKey } from '../../domain/workflow-ids.js';
+import { noticeGivenSignal } from '../messages.js';
+import { defaultMaxEvents, isHistoryLong, refuseBadInput } from '../run-kit.js';
+import { countNotices, sendNotice } from './sending.js';
+
+/** When the run continues as new, if the server does not hint at it before, and when it ends without a last notice. */
+export interface NoticesLimits {
+  maxEvents: number;
+  /** The run that tells may have been terminated; if it goes on, its next notice starts another run. */
+  quietMs: number;
+}
+
+const defaultLimits: NoticesLimits = { maxEvents: defaultMaxEvents, quietMs: 7 * 86_400_000 };
+
+/** Tests set it. */
+interface NoticesProgress {
+  limits?: Partial<NoticesLimits>;
+}
+
+/**
+ * Sends the notices of an order, a ride or a report to one URL, or to the store, one after the other. Each receiver has a run, so one that
+ * refuses or stays silent delays no other. Ends once the last notice was sent or given up, also long after the run that told it. Fails
+ * with `InvalidInput` only.
+ */
+export async function notices(given: NoticesInput, progress: NoticesProgress = {}): Promise<NoticesEnd> {
+  const { about, firstRunId } = refuseBadInput(keyOfThisRun);
+  const { maxEvents, quietMs } = { ...defaultLimits, ...progress.limits };
+  let state = refuseBadInput(() => parseNoticesInput(given));
+  let heardAt = Date.now();
+  const show = (after: NoticesInput): void => {
+    state = after;
+    setCurrentDetails(describeNotices(about, state));
+  };
+  setHandler(noticeGivenSignal, (sent) => {
+    const notice = readNotice(sent);
+    if (notice === null) return log.warn('left out: this is no notice');
+    const before = state;
+    heardAt = Date.now();
+    show(addNotice(state, notice));
+    if (state.missed !== before.missed) countNotices({ outcome: 'dropped' });
+  });
+  const isIdle = (): boolean => state.waiting.length === 0;
+  const isOver = (): boolean => isIdle() && (state.isEnded || Date.now() >= heardAt + quietMs);
+  show(state);
+  while (!isOver()) {
+    const [next] = state.waiting;
+    if (next) {
+      const fate = await sendNotice(next, firstRunId);
+      show(passNotice(state, fate));
+    } else {
+      await condition(() => !isIdle() || isOver(), quietMs, { summary: 'End if no more notices come' });
+    }
+    if (!isOver() && isHistoryLong(maxEvents)) await continueAsNew<typeof notices>(state, progress);
+  }
+  return { missed: state.missed };
+}
+
+function keyOfThisRun(): NoticesKey {
+  const key = fromNoticesId(workflowInfo().workflowId);
+  if (key) return key;
+  throw new InvalidInput('workflow id: must be "notices/<workflow id>/<run id>/<receiver>"');
+}
