@@ -57,20 +57,12 @@ export class RideApiError extends FaretrailError<RideApiErrorCode> {
 
 /** Where the way to an answer broke off. */
 export type UnreachableCode =
-  | 'CONNECT_TIMEOUT'
-  | 'HEADERS_TIMEOUT'
-  | 'BODY_TIMEOUT'
-  | 'TOTAL_TIMEOUT'
-  | 'CONNECTION_REFUSED'
-  | 'NO_CONNECTION' // for any other reason
-  | 'CONNECTION_LOST' // by a fault of TLS as well
-  | 'DNS'
-  | 'TLS' // no connection: a handshake that failed
-  | 'CLOSED' // our own client was closed
-  | 'NETWORK'; // anything else
+  | 'NO_CONNECTION' // before the request was sent
+  | 'CONNECTION_LOST' // after that, as far as we know
+  | 'TOTAL_TIMEOUT'; // at our deadline for all of it
 
 /** No complete answer came: the outcome of a changing call is unclear, a read can be repeated.
- *  `systemCode` is the code of Node or undici, for people only. Not thrown when the caller aborted: that is its own reason. */
+ *  `systemCode` is the code of Node or undici, which tells people why. Not thrown when the caller aborted: that is its own reason. */
 export class RideApiUnreachable extends FaretrailError<UnreachableCode> {
   override readonly name = 'RideApiUnreachable';
   readonly systemCode: string | null;
@@ -132,15 +124,12 @@ function inBrief(status: number, { upstreamCode, requestId }: UpstreamWords): st
   return parts.filter((part) => part !== null).join(', ');
 }
 
-/** Codes of a way that broke off before the request was sent. */
-const unsentCodes: readonly string[] = ['CONNECTION_REFUSED', 'CONNECT_TIMEOUT', 'NO_CONNECTION', 'DNS', 'TLS'];
-
 /**
  * May a changing call that failed like this have been carried out all the same? Only what the
  * service refused (that such a call is not carried out is assumed), and what was never sent, is clear; for any other the answer is yes.
  */
 export function isOutcomeUnclear(error: unknown): boolean {
-  if (error instanceof RideApiUnreachable) return !unsentCodes.includes(error.code);
+  if (error instanceof RideApiUnreachable) return error.code !== 'NO_CONNECTION';
   if (error instanceof InvalidInput) return false; // no request could be made of it
   if (!(error instanceof RideApiError)) return true;
   // A 503 of the service itself says that it did not take the request (RFC 9110 section 15.6.4); 500, 502 and 504 may come after it did.

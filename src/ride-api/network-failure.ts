@@ -1,30 +1,6 @@
 import { type buildConnector, errors } from 'undici';
 import { InvalidInput } from '../domain/errors.js';
-import { RideApiGarbled, RideApiUnreachable, type UnreachableCode } from './errors.js';
-
-/** No connection came about. */
-const unsentBySystemCode: Record<string, UnreachableCode> = {
-  UND_ERR_CONNECT_TIMEOUT: 'CONNECT_TIMEOUT',
-  ETIMEDOUT: 'CONNECT_TIMEOUT',
-  ECONNREFUSED: 'CONNECTION_REFUSED',
-  ENOTFOUND: 'DNS',
-  EAI_AGAIN: 'DNS',
-};
-
-const unreachableBySystemCode: Record<string, UnreachableCode> = {
-  ETIMEDOUT: 'CONNECTION_LOST',
-  UND_ERR_HEADERS_TIMEOUT: 'HEADERS_TIMEOUT',
-  UND_ERR_BODY_TIMEOUT: 'BODY_TIMEOUT',
-  UND_ERR_SOCKET: 'CONNECTION_LOST',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'CONNECTION_LOST',
-  ECONNRESET: 'CONNECTION_LOST',
-  EPIPE: 'CONNECTION_LOST',
-  UND_ERR_CLOSED: 'CLOSED',
-  UND_ERR_DESTROYED: 'CLOSED',
-};
-
-// OpenSSL's names for a certificate it does not accept have no common prefix.
-const tlsCode = /^(ERR_SSL|ERR_TLS|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|EPROTO)/;
+import { RideApiGarbled, RideApiUnreachable } from './errors.js';
 
 function systemCodeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
@@ -42,11 +18,6 @@ export const notingUnsent =
       done(...made);
     });
 
-function unreachableCode(systemCode: string, isUnsent: boolean): UnreachableCode {
-  if (isUnsent) return unsentBySystemCode[systemCode] ?? (tlsCode.test(systemCode) ? 'TLS' : 'NO_CONNECTION');
-  return unreachableBySystemCode[systemCode] ?? (tlsCode.test(systemCode) ? 'CONNECTION_LOST' : 'NETWORK');
-}
-
 /** An error of undici or Node in our words. Nothing but its code word is kept. */
 export function toNetworkError(error: unknown, origin: string): Error {
   const systemCode = systemCodeOf(error);
@@ -58,6 +29,5 @@ export function toNetworkError(error: unknown, origin: string): Error {
   if (systemCode === 'UND_ERR_INVALID_ARG') {
     return new InvalidInput(`request to ${origin}: its path or a header holds characters that cannot be sent`);
   }
-  const code = unreachableCode(systemCode, unsent.has(error as object));
-  return new RideApiUnreachable(code, origin, systemCode);
+  return new RideApiUnreachable(unsent.has(error as object) ? 'NO_CONNECTION' : 'CONNECTION_LOST', origin, systemCode);
 }

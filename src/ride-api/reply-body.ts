@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
+import { brotliDecompress, unzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { readIncomingJson } from '../contracts/json.js';
 import { type GarbledCode, RideApiGarbled } from './errors.js';
@@ -7,23 +7,13 @@ import { toNetworkError } from './network-failure.js';
 
 type Unpack = (packed: Uint8Array, limit: { maxOutputLength: number }) => Promise<Uint8Array>;
 
-const inflateZlib = promisify(inflate) as Unpack;
-const inflateBare = promisify(inflateRaw) as Unpack;
-
-/** A zlib stream (RFC 1950) as RFC 9110 section 8.4.1.2 has it, or the bare one (RFC 1951) that some servers send instead. */
-const unpackDeflate: Unpack = (packed, limit) => (hasZlibHead(packed) ? inflateZlib : inflateBare)(packed, limit);
-
-const hasZlibHead = ([method = 0, flags = 0]: Uint8Array): boolean =>
-  (method & 0x0f) === 8 && ((method << 8) | flags) % 31 === 0;
-
+/** RFC 9110 section 8.4.1. Requests ask for none of these; a proxy may pack an answer all the same. */
 const unpackers: Readonly<Record<string, Unpack>> = {
-  gzip: promisify(gunzip) as Unpack,
-  'x-gzip': promisify(gunzip) as Unpack,
-  deflate: unpackDeflate,
+  gzip: promisify(unzip) as Unpack,
+  'x-gzip': promisify(unzip) as Unpack,
+  deflate: promisify(unzip) as Unpack,
   br: promisify(brotliDecompress) as Unpack,
 };
-/** More than one on top of the other is rare already. */
-const maxCodings = 4;
 
 /** Reads the body of an answer: undefined when there is none, and when an error came with anything but clear JSON. Of a success
  *  throws `RideApiGarbled`, or `RideApiUnreachable` when it broke off. `maxBytes` holds before and after unpacking. */
@@ -38,7 +28,10 @@ export async function readReplyBody(
     const packed = await body.bytes().catch((error: unknown) => {
       throw toNetworkError(error, origin);
     });
-    const bytes = packed.length === 0 ? packed : await unpacked(packed, codingsOf(headers), maxBytes, garbled);
+    const coding = String(headers['content-encoding'] ?? '')
+      .trim()
+      .toLowerCase();
+    const bytes = packed.length === 0 ? packed : await unpacked(packed, coding, maxBytes, garbled);
     if (isBlank(bytes)) return undefined;
     const read = readIncomingJson(bytes);
     if (!read) throw garbled('NOT_JSON');
@@ -51,28 +44,18 @@ export async function readReplyBody(
   }
 }
 
-/** In the order in which they were applied. */
-function codingsOf(headers: Dispatcher.ResponseData['headers']): string[] {
-  const named = [headers['content-encoding'] ?? []].flat().join(',').toLowerCase().split(',');
-  return named.map((name) => name.trim()).filter((name) => name !== '' && name !== 'identity');
-}
-
-async function unpacked(
+function unpacked(
   packed: Uint8Array,
-  codings: readonly string[],
+  coding: string,
   maxOutputLength: number,
   garbled: (code: GarbledCode) => RideApiGarbled,
-): Promise<Uint8Array> {
-  if (codings.length > maxCodings) throw garbled('ENCODING');
-  let bytes = packed;
-  for (const coding of codings.toReversed()) {
-    const unpack = Object.hasOwn(unpackers, coding) ? unpackers[coding] : undefined;
-    if (!unpack) throw garbled('ENCODING');
-    bytes = await unpack(bytes, { maxOutputLength }).catch((error: NodeJS.ErrnoException) => {
-      throw garbled(error.code === 'ERR_BUFFER_TOO_LARGE' ? 'TOO_LARGE' : 'ENCODING');
-    });
-  }
-  return bytes;
+): Uint8Array | Promise<Uint8Array> {
+  if (coding === '' || coding === 'identity') return packed;
+  const unpack = Object.hasOwn(unpackers, coding) ? unpackers[coding] : undefined;
+  if (!unpack) throw garbled('ENCODING');
+  return unpack(packed, { maxOutputLength }).catch((error: NodeJS.ErrnoException) => {
+    throw garbled(error.code === 'ERR_BUFFER_TOO_LARGE' ? 'TOO_LARGE' : 'ENCODING');
+  });
 }
 
 const isBlank = (bytes: Uint8Array): boolean =>

@@ -68,7 +68,7 @@ describe('a look that the service refused', () => {
 });
 
 it.each([
-  [new RideApiUnreachable('TLS', origin), 'upstreamUnavailable'],
+  [new RideApiUnreachable('NO_CONNECTION', origin), 'upstreamUnavailable'],
   [new RideApiGarbled('NOT_JSON', origin, 200), 'unreadableStatus'],
   [new UnusableReply('ORDER_MISMATCH'), 'unreadableStatus'],
   // `operationRequest` throws it when the profile switches the look-up off.

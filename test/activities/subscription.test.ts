@@ -14,7 +14,7 @@ import { attemptOnce, start } from './temporal.js';
 
 const origin = 'https://business.example';
 const lost = () => new RideApiUnreachable('CONNECTION_LOST', origin);
-const notSent = () => new RideApiUnreachable('CONNECTION_REFUSED', origin);
+const notSent = () => new RideApiUnreachable('NO_CONNECTION', origin);
 
 /** A request for a new address. */
 const request = (more: Partial<CreateSubscriberInput> = {}): CreateSubscriberInput => ({
@@ -101,7 +101,7 @@ it('a subscription counts as made when the answer lacks the secret', async () =>
 });
 
 describe('a request that may have been carried out', () => {
-  const unclear = [lost(), apiError('UNEXPECTED_STATUS'), new RideApiUnreachable('HEADERS_TIMEOUT', origin)];
+  const unclear = [lost(), apiError('UNEXPECTED_STATUS'), new RideApiUnreachable('CONNECTION_LOST', origin)];
   it.each(unclear)('a request is not repeated at the same address after %s', async (error) => {
     const stage = stageWith([error]);
     const message = expect.stringContaining(error.message);

@@ -226,7 +226,7 @@ describe.concurrent('a service that answers otherwise', () => {
     expect(run.exitCode).toBe(1);
     expect(answerOf(run).findings[0]).toMatchObject({
       verdict: 'unanswered',
-      remarks: [expect.stringContaining('CONNECTION_REFUSED')],
+      remarks: [expect.stringContaining('NO_CONNECTION')],
     });
   });
 

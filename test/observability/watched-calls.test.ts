@@ -19,7 +19,7 @@ it('counts each call under the operation of its interface, with its outcome in c
   };
   const api = watchCalls({ ...real, readOrder }, countCalls(metrics));
   await api.readOrder(partnerAccount('https://a.example'), orderId, 't');
-  for (const code of ['TOKEN_REJECTED', 'DNS', 'credentialsRejected', 'InvalidInput', null]) {
+  for (const code of ['TOKEN_REJECTED', 'NO_CONNECTION', 'credentialsRejected', 'InvalidInput', null]) {
     outcome = code === null ? new Error('stopped') : new FaretrailError(code, 'no');
     await expect(api.readOrder(businessAccount('https://b.example'), orderId, 't')).rejects.toBe(outcome);
   }
@@ -27,7 +27,7 @@ it('counts each call under the operation of its interface, with its outcome in c
   expect(values.map(({ labels: { operation, outcome } }) => `${operation} ${outcome}`)).toEqual([
     'orderStatus ok',
     'orderDetails tokenRejected',
-    'orderDetails dns',
+    'orderDetails noConnection',
     'orderDetails credentialsRejected',
     'orderDetails invalidInput',
     'orderDetails aborted',

@@ -67,7 +67,7 @@ async function trailAfter(service: ScriptedService, [first, silentMs, others]: [
 describe('trouble', virtualTime, () => {
   it.each([
     ['upstreamUnavailable', 10, refuse('UPSTREAM_FAILED', 503, later)],
-    ['upstreamUnavailable', 10, failing(new RideApiUnreachable('CONNECTION_REFUSED', 'https://service.example'))],
+    ['upstreamUnavailable', 10, failing(new RideApiUnreachable('NO_CONNECTION', 'https://service.example'))],
     ['unreadableStatus', 10, refuse('ERROR_IN_SUCCESS', 200)],
     ['orderNotFound', 10, notFound],
     ['forbidden', 2, refuse('FORBIDDEN', 403)], // a person must repair it, so it is shown at once

@@ -7,7 +7,7 @@ type Turns = Parameters<typeof createCallStage>[0];
 
 const lost = () => new RideApiUnreachable('CONNECTION_LOST', 'https://business.example');
 const garbled = () => new RideApiGarbled('NOT_JSON', 'https://business.example', 200);
-const unsent = () => new RideApiUnreachable('CONNECTION_REFUSED', 'https://business.example');
+const unsent = () => new RideApiUnreachable('NO_CONNECTION', 'https://business.example');
 /** It was seen that the service makes one order of all creates with the same id. */
 const repeatable = { operations: { createOrder: { repeatable: true } } };
 const created = reply(201, { id: 'o-1' });

@@ -7,7 +7,7 @@ import { account, aRead, LookStage, readingOf } from '../attempts.js';
 import { apiError } from '../service.js';
 import { type Attempt, delayOf, iso, minute, second, start } from '../temporal.js';
 
-const unreachable = () => new RideApiUnreachable('CONNECTION_REFUSED', 'https://partner.example');
+const unreachable = () => new RideApiUnreachable('NO_CONNECTION', 'https://partner.example');
 const unknown = (upstreamCode: string | null = 'not_found') => apiError('ORDER_UNKNOWN', undefined, upstreamCode);
 
 const lastSeen = (attempts: Attempt<unknown>[]): unknown => attempts.at(-1)?.seen;
@@ -22,7 +22,7 @@ it('a read that meets an outage is repeated with growing pauses, and remembers i
   expect(failure).toMatchObject({ type: 'UpstreamUnavailable', nonRetryable: false, nextRetryDelay: second });
   expect(failure?.category).not.toBe('BENIGN');
   expect(failure?.stack).toBe('');
-  expect(failure?.message).toContain('CONNECTION_REFUSED');
+  expect(failure?.message).toContain('NO_CONNECTION');
   const remembered: Partial<Struggle> = { code: 'upstreamUnavailable', failures: 1, since: iso(start) };
   expect(heartbeats).toEqual([expect.objectContaining({ ...remembered, notBefore: iso(start + second) })]);
 });

@@ -10,7 +10,7 @@ import { pass, useOwnTime } from './time.js';
 
 useOwnTime();
 
-const down = new RideApiUnreachable('CONNECTION_REFUSED', 'https://partner.example');
+const down = new RideApiUnreachable('NO_CONNECTION', 'https://partner.example');
 
 /** So many orders, and their first polls; then the service says this. */
 async function after(
@@ -37,7 +37,7 @@ describe('an outage of the service', () => {
     await pass(minute);
     const attention = stage.polls.attention;
     expect(attention).toMatchObject({ code: 'upstreamUnavailable', since: expect.stringMatching(/T10:02:0/) });
-    expect(attention?.message).toContain('CONNECTION_REFUSED');
+    expect(attention?.message).toContain('NO_CONNECTION');
     await pass(30 * minute);
     expect(stage.polls.attention).toMatchObject({ since: attention?.since });
     expect([stage.hints, stage.shownAsks]).toEqual([[], []]);

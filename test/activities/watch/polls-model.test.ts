@@ -11,7 +11,7 @@ import { pass, useOwnTime } from './time.js';
 
 useOwnTime();
 
-const down = new RideApiUnreachable('CONNECTION_REFUSED', 'https://partner.example');
+const down = new RideApiUnreachable('NO_CONNECTION', 'https://partner.example');
 const orderIds = ['1', '2', '3', '4'];
 const words = ['Routing', 'Confirmed', 'Waiting', 'Driving', 'CareReq', 'On hold'];
 
