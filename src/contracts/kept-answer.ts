@@ -1,182 +1,150 @@
+import { z } from 'zod';
 import type { BusinessOperation } from '../domain/call.js';
 import { readInstant } from '../domain/instant.js';
 import { statusKey, toKnownStatus } from '../domain/order/status.js';
 import type { ReceiptAmounts } from '../domain/report.js';
 import type { ContractProfile } from './contract-profile.js';
-import { isJsonObject, type JsonObject, ownValue, parentPointer, pointerTokens } from './json.js';
+import { type JsonObject, ownValue, parentPointer, pointerTokens } from './json.js';
 
 /** Whether an answer keeps personal data. Default: no. */
 export interface Keeping {
   keepsPersonalData?: boolean | undefined;
 }
 
-/** What the reader of an answer knows without it: only such an id, word or value is kept where any text could stand. */
-interface Known {
-  orderId?: string | undefined;
-  /** Status words that only the contract profile knows. */
-  words?: readonly string[];
-  /** The values of the call. */
-  sent?: ReadonlySet<unknown>;
-}
+/** The fields of an object that are kept, each if its value has this form. */
+type Fields = Record<string, z.ZodType>;
 
-/** A check of one value. */
-type Leaf = (value: unknown, known: Known) => boolean;
-/** What is kept of one place: a value that passes, each element of a list, or the named fields of an object. */
-type Kept = Leaf | readonly [Kept] | KeptFields;
-type KeptFields = { readonly [field: string]: Kept };
+const ifItFits = (form: z.ZodType) => form.optional().catch(undefined);
+const objectOf = (fields: Fields) =>
+  z.object(Object.fromEntries(Object.entries(fields).map(([name, form]) => [name, ifItFits(form)])));
+const listOf = (form: z.ZodType) =>
+  z.array(ifItFits(form)).transform((list) => list.filter((one) => one !== undefined));
+const fieldsOf = (form: z.ZodType, names: string): Fields =>
+  Object.fromEntries(names.split(' ').map((name) => [name, form]));
 
-const matching =
-  (pattern: RegExp): Leaf =>
-  (value) =>
-    typeof value === 'string' && pattern.test(value);
-
-const oneOf = (...words: string[]): Leaf => matching(new RegExp(`^(${words.join('|')})$`));
-const below =
-  (limit: number): Leaf =>
-  (value) =>
-    typeof value === 'number' && Math.abs(value) < limit;
-const either =
-  (...leaves: Leaf[]): Leaf =>
-  (value, known) =>
-    leaves.some((leaf) => leaf(value, known));
-
+const below = (limit: number) => z.number().gt(-limit).lt(limit);
 // A longer number may be a phone number.
 const smallNumber = below(10_000_000);
 const count = below(10_000);
-const flag: Leaf = (value) => typeof value === 'boolean';
-const uuid = matching(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i);
-const amount = either(smallNumber, matching(/^-?\d{1,7}(\.\d{1,4})?$/));
+const flag = z.boolean();
+const amount = z.union([smallNumber, z.string().regex(/^-?\d{1,7}(\.\d{1,4})?$/)]);
+const shortId = z.union([smallNumber, z.guid()]);
 /** Only in answers that are about a company or its products: elsewhere it may be a name. */
-const word = matching(/^(?=.{1,40}$)[A-Za-z]+(_[A-Za-z]+)*$/);
-/** An instant with nanoseconds has 35 characters. */
-const instant: Leaf = (value) => typeof value === 'string' && value.length <= 35 && readInstant(value) !== undefined;
-const status: Leaf = (value, { words = [] }) =>
-  typeof value === 'string' &&
-  (toKnownStatus(value) !== undefined || words.some((known) => statusKey(known) === statusKey(value)));
-const ownId: Leaf = (value, { orderId }) => ['string', 'number'].includes(typeof value) && String(value) === orderId;
-const sentValue: Leaf = (value, { sent }) => sent?.has(value) === true;
+const word = z.string().regex(/^(?=.{1,40}$)[A-Za-z]+(_[A-Za-z]+)*$/);
+/** An instant with nanoseconds has 35 characters. Not `max`, with which zod looks into the `length` of an object, too. */
+const instant = z.string().refine((text) => text.length <= 35 && readInstant(text));
+/** `words`: those that only the contract profile knows. */
+const statusAmong = (words: readonly string[]) =>
+  z.string().refine((text) => toKnownStatus(text) ?? words.some((known) => statusKey(known) === statusKey(text)));
 
 /** The fields of an order beside its id and its status (assumed). The code of the supplier, which starts or ends a ride, is kept if it is a short number. */
-const orderFields: KeptFields = {
-  requested_at: instant,
-  scheduled_at: instant,
-  will_arrive_at_pickup: instant,
-  pickedup_at: instant,
-  droppedoff_at: instant,
-  supplier: { code: matching(/^\d{1,6}$/) },
-  stops: [
-    {
-      type: oneOf('origin', 'on_going', 'destination'),
+const orderFields = (status: z.ZodType): Fields => ({
+  ...fieldsOf(instant, 'requested_at scheduled_at will_arrive_at_pickup pickedup_at droppedoff_at'),
+  supplier: objectOf({ code: z.string().regex(/^\d{1,6}$/) }),
+  stops: listOf(
+    objectOf({
+      type: z.enum(['origin', 'on_going', 'destination']),
       progress_status: status,
-      actions: [{ type: oneOf('pick_up', 'stop_by', 'drop_off'), status }],
-    },
-  ],
-};
+      actions: listOf(objectOf({ type: z.enum(['pick_up', 'stop_by', 'drop_off']), status })),
+    }),
+  ),
+});
 
-const fieldsOf = (kept: Leaf, names: string): KeptFields =>
-  Object.fromEntries(names.split(' ').map((name) => [name, kept]));
+/** The service may put an answer into `data`, as it does with orders (assumed). */
+const orInData = (fields: Fields) => objectOf({ ...fields, data: objectOf(fields) });
 
 /** A receipt (assumed). */
-const receiptFields: KeptFields = {
-  payment_summary: {
-    currency_code: matching(/^[A-Z]{3}$/),
+const receipt = orInData({
+  payment_summary: objectOf({
+    currency_code: z.string().regex(/^[A-Z]{3}$/),
     ...fieldsOf(amount, 'total_exc_tax total_inc_tax total_tax'),
-  },
-  calculation: fieldsOf(
-    amount,
-    'additional_fee cancellation commissions commitment driving extras stop_points tech_fee tax tips tolls total_without_commissions',
+  }),
+  calculation: objectOf(
+    fieldsOf(
+      amount,
+      'additional_fee cancellation commissions commitment driving extras stop_points tech_fee tax tips tolls total_without_commissions',
+    ),
   ),
-};
+});
 
-const product: KeptFields = {
-  product_id: uuid,
+const product = objectOf({
+  product_id: z.guid(),
   name: word,
   price_concept: word,
   edit_future_order_enabled: flag,
   ...fieldsOf(count, 'edit_before_scheduled_at_min riders'),
-};
-const products: KeptFields = { transportation: [product], delivery: [product] };
+});
+const products: Fields = { transportation: listOf(product), delivery: listOf(product) };
 
-const settings: KeptFields = {
+const settings = orInData({
   ...fieldsOf(flag, 'mandatory_destination allow_multi_riders'),
-  references: [{ id: either(smallNumber, uuid), mandatory: flag }],
-  payment_types: [word],
-};
+  references: listOf(objectOf({ id: shortId, mandatory: flag })),
+  payment_types: listOf(word),
+});
 
-const addedCodes: KeptFields = {
-  has_errors: flag,
-  data: [{ id: either(smallNumber, uuid), value: sentValue }],
-  errors: [{ index: count, code: word, field_errors: [{ field: word, code: word }] }],
-};
+/** `sent`: the texts of the call. */
+const addedCodes = (sent: readonly unknown[]) =>
+  objectOf({
+    has_errors: flag,
+    data: listOf(objectOf({ id: shortId, value: z.string().refine((text) => sent.includes(text)) })),
+    errors: listOf(objectOf({ index: count, code: word, field_errors: listOf(objectOf({ field: word, code: word })) })),
+  });
 
-/** The service may put an answer into `data`, as it does with orders (assumed). */
-const orInData = (fields: KeptFields): KeptFields => ({ ...fields, data: fields });
-
-const isFields = (kept: Kept | undefined): kept is KeptFields => typeof kept === 'object' && !Array.isArray(kept);
-
-const merged = (one: KeptFields, other: KeptFields): KeptFields => {
-  const both = (name: string, added: Kept): Kept => {
-    const before = Object.hasOwn(one, name) ? one[name] : undefined;
-    return isFields(before) && isFields(added) ? merged(before, added) : added;
-  };
-  return { ...one, ...Object.fromEntries(Object.entries(other).map(([name, kept]) => [name, both(name, kept)])) };
-};
-
-const at = (pointer: string, kept: KeptFields): KeptFields =>
-  (pointerTokens(pointer) ?? []).reduceRight((inner: KeptFields, token) => ({ [token]: inner }), kept);
+/** An object with these fields at each of the places, which are names on the way to it. */
+function objectAt(places: readonly (readonly string[])[], fields: Fields): z.ZodType {
+  const next = new Set(places.flatMap(([name]) => name ?? []));
+  const inner = [...next].map((name) => {
+    const below = places.flatMap(([first, ...rest]) => (first === name ? [rest] : []));
+    return [name, objectAt(below, fields)] as const;
+  });
+  return objectOf({ ...(places.some(({ length }) => length === 0) && fields), ...Object.fromEntries(inner) });
+}
 
 /** An order wherever the profile says that its status or its id stands. */
-function orderIn({ orderDetails, createOrder }: ContractProfile['pointers']): KeptFields {
-  const ids = [orderDetails, createOrder].flatMap(({ orderId }) => orderId);
-  const places = [
-    ...orderDetails.status.map((pointer) => ({ pointer, leaf: status })),
-    ...ids.map((pointer) => ({ pointer, leaf: ownId })),
-  ];
-  const fields = ({ pointer, leaf }: { pointer: string; leaf: Leaf }): KeptFields => {
-    const [name = ''] = pointerTokens(pointer)?.slice(-1) ?? [];
-    return at(parentPointer(pointer), merged(orderFields, { [name]: leaf }));
-  };
-  return places.map(fields).reduce(merged, {});
+function orderIn({ call: { orderId }, profile: { pointers, statuses } }: KeptCall): z.ZodType {
+  const { orderDetails, createOrder } = pointers;
+  const ids = [...orderDetails.orderId, ...createOrder.orderId];
+  const status = statusAmong(statuses.terminal);
+  const ownId = z.union([z.string(), z.number()]).refine((id) => String(id) === orderId);
+  const nameOf = (pointer: string): string => pointerTokens(pointer)?.at(-1) ?? '';
+  const places = [...orderDetails.status, ...ids].map((pointer) => pointerTokens(parentPointer(pointer)) ?? []);
+  return objectAt(places, {
+    ...orderFields(status),
+    ...Object.fromEntries(ids.map((pointer) => [nameOf(pointer), ownId])),
+    ...Object.fromEntries(orderDetails.status.map((pointer) => [nameOf(pointer), status])),
+  });
 }
 
-const keptOf: Record<BusinessOperation, (pointers: ContractProfile['pointers']) => KeptFields> = {
-  companySettings: () => orInData(settings),
-  products: () => orInData({ ...products, products }),
-  createOrder: orderIn,
-  orderDetails: orderIn,
-  updateOrder: orderIn,
-  cancelOrder: orderIn,
-  addReferenceCode: () => addedCodes,
-  orderReceipt: () => orInData(receiptFields),
-};
-
-/** A copy that holds nothing but what is kept. The depth is that of `kept`, whatever the value is. */
-function only(value: unknown, kept: Kept, known: Known): unknown {
-  if (typeof kept === 'function') return kept(value, known) ? value : undefined;
-  if (!isFields(kept)) {
-    const [each] = kept;
-    const elements = Array.isArray(value) ? value.map((element) => only(element, each, known)) : undefined;
-    return elements?.filter((element) => element !== undefined);
+function formOf(about: KeptCall): z.ZodType {
+  const { operation, body } = about.call;
+  switch (operation) {
+    case 'companySettings':
+      return settings;
+    case 'products':
+      return orInData({ ...products, products: objectOf(products) });
+    case 'addReferenceCode':
+      return addedCodes(Array.isArray(body) ? body.map((one) => ownValue(one, 'value')) : []);
+    case 'orderReceipt':
+      return receipt;
+    case 'createOrder':
+    case 'orderDetails':
+    case 'updateOrder':
+    case 'cancelOrder':
+      return orderIn(about);
   }
-  return isJsonObject(value) ? onlyFields(value, kept, known) : undefined;
 }
 
-function onlyFields(value: JsonObject, kept: KeptFields, known: Known): JsonObject {
-  const fields = Object.entries(kept).map(
-    ([name, inner]) => [name, only(ownValue(value, name), inner, known)] as const,
-  );
-  return Object.fromEntries(fields.filter(([, field]) => field !== undefined));
-}
+const impersonal = objectOf(orderFields(statusAmong([])));
 
 /** What is kept of an order in clear: nothing that can be about a driver or a passenger. */
-export const impersonalOrder = (order: unknown): unknown => only(order, orderFields, {});
+export const impersonalOrder = (order: unknown): unknown => ifItFits(impersonal).parse(order);
 
 /** The same of a receipt. */
-export const impersonalReceipt = (receipt: JsonObject): JsonObject => onlyFields(receipt, orInData(receiptFields), {});
+export const impersonalReceipt = (answer: JsonObject): JsonObject => receipt.parse(answer);
 
 /** The sums of a receipt. */
-export function toReceiptAmounts(receipt: JsonObject): ReceiptAmounts {
-  const { payment_summary, data } = impersonalReceipt(receipt);
+export function toReceiptAmounts(answer: JsonObject): ReceiptAmounts {
+  const { payment_summary, data } = impersonalReceipt(answer);
   const summary = payment_summary ?? ownValue(data, 'payment_summary');
   const text = (name: string): string | null => {
     const value = ownValue(summary, name);
@@ -200,14 +168,6 @@ export interface KeptCall extends Keeping {
  * What is kept of the answer to a call; null for no answer. It is the whole answer where personal data may be kept. Otherwise it is what
  * stands at a place and has a form that this module lists (the names are assumed): no name, phone number, picture, plate, address, free text.
  */
-export function toKeptAnswer(answer: unknown, { call, profile, keepsPersonalData = false }: KeptCall): unknown {
-  if (keepsPersonalData) return answer ?? null;
-  const { operation, orderId, body } = call;
-  const values = Array.isArray(body) ? body.map((one) => ownValue(one, 'value')) : [];
-  const known: Known = {
-    orderId,
-    words: profile.statuses.terminal,
-    sent: new Set(values.filter((value) => typeof value === 'string')),
-  };
-  return only(answer, keptOf[operation](profile.pointers), known) ?? null;
+export function toKeptAnswer(answer: unknown, about: KeptCall): unknown {
+  return (about.keepsPersonalData ? answer : ifItFits(formOf(about)).parse(answer)) ?? null;
 }
