@@ -175,7 +175,6 @@ it(
   },
 );
 
-
 /** When a run began and ended, in milliseconds. */
 async function timesOf(run: Pick<FollowHandle, 'describe'>): Promise<{ began: number; ended: number }> {
   const { startTime, closeTime } = await run.describe();
