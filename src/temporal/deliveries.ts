@@ -22,7 +22,7 @@ import { type DeliveryPort, TemporalUnavailable } from '../webhooks/delivery-por
 import { deliveryReceivedSignal } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
 import { countParked } from './counts.js';
-import { beginOrder, readLastRun } from './follow-start.js';
+import { beginOrder } from './follow-start.js';
 import { isGrpc } from './run-errors.js';
 import { type FoundRun, runOf, unlessEnded } from './runs.js';
 import { reportStart, singleRunStart } from './starts.js';
@@ -107,8 +107,9 @@ async function deliverToOrder(
 
 async function sendToOrder(parts: Parts, key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult> {
   const { client, untracked } = parts;
-  if (await runOf(client, followOrderId(key)).signal(deliveryReceivedSignal, { deliveries })) return 'signalled';
-  const isWanted = untracked(key.account) === 'follow' || (await readLastRun(client, key)).kind !== 'none';
+  const run = runOf(client, followOrderId(key));
+  if (await run.signal(deliveryReceivedSignal, { deliveries })) return 'signalled';
+  const isWanted = untracked(key.account) === 'follow' || (await run.find()) !== undefined;
   return isWanted ? await startWith(parts, key, deliveries) : 'ignored';
 }
 

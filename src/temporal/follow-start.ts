@@ -54,9 +54,6 @@ function orderRestart(
   };
 }
 
-/** The newest run of an order. `open`: it is running, or continuing as new. */
-type LastRun = { kind: 'none' } | { kind: 'open' } | { kind: 'ended'; runId: string; end: OrderEnd };
-
 /** The answer of `start`; or how the last run ended, where no other run follows it. */
 type OrderBegun<T> = { answer: T } | { stays: OrderEnd };
 
@@ -81,8 +78,8 @@ export async function beginOrder<T>(client: Client, beginning: OrderBeginning<T>
   for (let round = 0; round < maxRounds; round += 1) {
     const first = await unlessEnded(start(orderStart(input, taskQueue)));
     if (first) return first;
-    const last = await readLastRun(client, input);
-    if (last.kind !== 'ended') continue; // another caller has just started a run, or Temporal has just forgotten the last one
+    const last = await readEnd(client, input);
+    if (!last) continue; // another caller has just started a run, or Temporal has just forgotten the last one
     if (!isStartedAgain(last.end)) return { stays: last.end };
     const before = await readLeft(client, input, last.runId);
     if (before === 'unreadable' && !isStartedAgain(before)) return { stays: before };
@@ -114,20 +111,18 @@ export function toFollowRequest({ account: _account, orderId: _orderId, ...reque
   return request;
 }
 
-/** The newest run of an order, with its end from its result. */
-export async function readLastRun(client: Client, key: FollowOrderKey): Promise<LastRun> {
+/** How the newest run of an order has ended. Undefined: it is open, or Temporal has forgotten it. */
+async function readEnd(client: Client, key: FollowOrderKey): Promise<{ runId: string; end: OrderEnd } | undefined> {
   const workflowId = followOrderId(key);
-  const found = await runOf(client, workflowId).find();
-  if (!found) return { kind: 'none' };
-  const { runId, status } = found;
-  if (brokenOffStates.includes(status.name)) return { kind: 'ended', runId, end: 'brokenOff' };
-  if (status.name !== 'COMPLETED') return { kind: 'open' };
+  const { runId = '', status } = (await runOf(client, workflowId).find()) ?? {};
+  if (brokenOffStates.includes(status?.name ?? '')) return { runId, end: 'brokenOff' };
+  if (status?.name !== 'COMPLETED') return undefined;
   try {
-    return { kind: 'ended', runId, end: toEnd(await runOf(client, workflowId, runId).result()) };
+    return { runId, end: toEnd(await runOf(client, workflowId, runId).result()) };
   } catch (error) {
-    if (hasCode(error, 'NotFound')) return { kind: 'none' }; // Temporal has just forgotten it
+    if (hasCode(error, 'NotFound')) return undefined;
     if (error instanceof FaretrailClientError || grpcErrorOf(error)) throw error;
-    return { kind: 'ended', runId, end: 'unreadable' }; // Temporal gives the result, and this process cannot read it
+    return { runId, end: 'unreadable' }; // Temporal gives the result, and this process cannot read it
   }
 }
 

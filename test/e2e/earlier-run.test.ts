@@ -9,6 +9,7 @@ import { slowPolls } from '../support/order/courses.js';
 import { orderRunOf } from '../support/order/ends.js';
 import { type FollowHandle, shows, useOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
+import { attributeOf } from '../support/runs.js';
 
 // Whatever is seen here was seen because of a message, or by the first look of a run.
 const stack = useOrderStack(slowPolls);
@@ -52,7 +53,7 @@ describe.concurrent('an order that is followed again', () => {
     await shows(next, { status: 'Confirmed', outcome: null, reference: 'trip-9', pushed: true });
     await deliver(next, first);
     await shows(next, { deliveries: { received: 2, duplicate: 1 } });
-    expect((await next.describe()).searchAttributes).toMatchObject({ RideStatus: ['Confirmed'] });
+    await vi.waitFor(async () => expect(await attributeOf(next, 'RideStatus')).toBe('Confirmed'), patient);
     stack.sandbox.setStatus('business', orderId, 'Completed');
     await deliver(next, deliveryOf('Completed'));
     const trail = await next.result();

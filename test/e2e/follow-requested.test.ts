@@ -6,7 +6,7 @@ import type { FollowOrderProgress, followOrder } from '../../src/workflows/order
 import { deliver, newDelivery } from '../support/delivery/deliveries.js';
 import { startToldWorkflow } from '../support/notify/receiver.js';
 import { slowPolls } from '../support/order/courses.js';
-import { shows, trailOf, useOrderStack } from '../support/order/stack.js';
+import { shows, useOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 import { continued, eventsOf } from '../support/runs.js';
 
@@ -101,15 +101,6 @@ describe.concurrent('what a caller requests', () => {
     await end();
   });
 
-  it('overwrites nothing that a caller requested before', async () => {
-    const handle = await follow({ reference: 'second', followForMs: 1_000 }, { followForMs: 86_400_000 });
-    await handle.signal('followRequested', { reference: 'third' });
-    await shows(handle, { status: 'Routing', reference: 'second', outcome: null });
-    await handle.executeUpdate('refreshOrder');
-    expect(await trailOf(handle)).toMatchObject({ reference: 'second', outcome: null });
-    await handle.terminate();
-  });
-
   it('about a later pick-up moves the end of following on', async () => {
     const handle = await followPlain({ followForMs: 3_000 });
     await handle.signal('followRequested', { scheduledAt: new Date(Date.now() + 5_000).toISOString() });
@@ -147,18 +138,6 @@ describe.concurrent('what a caller requests', () => {
       ]);
       await end();
     }
-  });
-
-  it('of more than fifty receivers is taken as far as fifty', async () => {
-    const { receiver, course, end } = await startToldWorkflow(stack);
-    const strangers = (from: number, count: number) =>
-      Array.from({ length: count }, (_, index) => ({ workflowId: `stranger-${from + index}`, signal: 's' }));
-    const handle = await follow({ notify: strangers(0, 49) });
-    await shows(handle, { status: 'Routing' });
-    await handle.signal('followRequested', { notify: [...strangers(0, 49), receiver, ...strangers(49, 2)] });
-    await vi.waitFor(async () => expect(await course()).toEqual([['Routing', null]]), patient);
-    await handle.terminate();
-    await end();
   });
 
   it('about the pick-up reaches the watch of the account, however late it comes', async () => {

@@ -71,7 +71,14 @@ export async function readOrder(follow: Follow, mustLeave: () => boolean): Promi
   return seen && isAnswer ? { seen, claims, serves } : undefined;
 }
 
-async function requestRead(follow: Follow, forPerson: boolean, vouching: Vouching): Promise<OrderObservation> {
+const againAfterMs = 60_000;
+
+/** Undefined if the read was ended from outside. */
+async function requestRead(
+  follow: Follow,
+  forPerson: boolean,
+  vouching: Vouching,
+): Promise<OrderObservation | undefined> {
   const { input, trail, inbox, notBefore, struggle } = follow;
   const priority = forPerson || trail.status !== null ? readPriority : firstReadPriority;
   const summary = forPerson ? 'Read because a caller asked' : readSummary(follow);
@@ -83,7 +90,10 @@ async function requestRead(follow: Follow, forPerson: boolean, vouching: Vouchin
     return await read({ ...shownBy(follow), notBefore, struggle, isWatched, vouching, forPerson, ...traces });
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    return endedFromOutside(error);
+    // It has no failure of its own: a person has changed its options. The run still wants the read.
+    log.warn('a read was ended from outside', { message: error.message });
+    await sleep(againAfterMs, { summary: 'Read again after a read that was ended from outside' });
+    return undefined;
   }
 }
 
@@ -91,20 +101,6 @@ function readSummary({ inbox, trail }: Follow): string {
   if (inbox.claims.length > 0) return 'Read after a delivery';
   if (hasTrouble(trail)) return `Read again: ${trail.attention?.code}`;
   return trail.status === null ? 'First read' : 'Read after a hint';
-}
-
-const againAfterMs = 60_000;
-
-/** The activity has no failure of its own: a person has changed its options. */
-function endedFromOutside({ message }: ActivityFailure): OrderObservation {
-  log.warn('a read was ended from outside', { message });
-  const since = new Date().toISOString();
-  const attention = {
-    code: 'upstreamUnavailable',
-    message: 'The read was ended from outside; it is made again.',
-    since,
-  } as const;
-  return { kind: 'trouble', attention, notBefore: new Date(Date.now() + againAfterMs).toISOString(), reads: 0 };
 }
 
 /** More would make the input too big. */

@@ -88,9 +88,9 @@ export interface Follow {
 /** Reads the input and opens the trail, or takes over that of the former run. Fails the run when the input is wrong. */
 export function openFollow(rawInput: FollowOrderInput, { limits, left, carried }: FollowOrderProgress = {}): Follow {
   const given = refuseBadInput(() => parseFollowOrderInput(rawInput));
+  // Any program can start a run; only a run of ours can have carried something.
+  const former = left && !carried ? refuseBadInput(() => parseRunLeft(left)) : left;
   requireWorkflowId(followOrderId(given));
-  const isFollowedAgain = left !== undefined && !carried;
-  const former = isFollowedAgain ? refuseBadInput(() => parseRunLeft(left)) : left;
   const startedAt = carried?.startedAt ?? new Date().toISOString();
   const order = atStart(given, startedAt, former);
   const { input, trail } = order;
@@ -118,11 +118,6 @@ export function openFollow(rawInput: FollowOrderInput, { limits, left, carried }
     show,
   };
   if (!carried) writeAccount(input.account);
-  if (isFollowedAgain) {
-    // To all receivers, since the former run may have announced its own end.
-    showTrail(follow, 'read');
-    follow.notifier.tell(trail);
-  }
   return follow;
 }
 

@@ -99,10 +99,13 @@ describe('a start of any type', () => {
       state: { state: {} },
       limits: { limits: { maxEvents: 'x' } },
       'no limits': { limits: 5 },
-      left: { left: 7 },
     };
     const outcomes = await startEach(Object.entries(second).map(([form, value]) => [form, [{}, value]]));
-    expect(notRefused(outcomes, /^InvalidInput (progress|limits|maxEvents|left): /)).toEqual([]);
+    expect(notRefused(outcomes, /^InvalidInput (progress|limits|maxEvents): /)).toEqual([]);
+  });
+
+  it.each([7, { trail: {} }])('of an order with %j as what a former run left fails, too', async (left) => {
+    expect(await start('followOrder', [{ account, orderId: '1' }, { left }])).toMatch(/^InvalidInput left[.\w]*: /);
   });
 
   it.each([
