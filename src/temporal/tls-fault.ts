@@ -9,43 +9,39 @@ export interface TlsTarget {
   tls?: TLSConfig | boolean | null | undefined;
 }
 
-const untrusted = 'its certificate is of no authority that is trusted here: check TEMPORAL_TLS_SERVER_CA_CERT_PATH';
 const refused =
   'it refuses our client certificate, or wants one: check TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH';
-const untimely = 'its certificate is not valid at this time: have it renewed, or set the clock';
-const otherName = 'its certificate is for another name: check TEMPORAL_ADDRESS and TEMPORAL_TLS_SERVER_NAME';
 
 // Node before 26 only warned, and so the client's library still shows the address as the name.
 const nameless =
   'with Node 26 a client needs a name to connect over TLS, not an IP address: set TEMPORAL_TLS_SERVER_NAME to a name in its certificate, or give that name in TEMPORAL_ADDRESS';
 
-/** https://nodejs.org/api/tls.html#x509-certificate-error-codes; those of OpenSSL's alerts are matched below. */
-const faults: Readonly<Record<string, string>> = {
-  DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
-  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
-  UNABLE_TO_GET_ISSUER_CERT: untrusted,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
-  CERT_SIGNATURE_FAILURE: untrusted,
-  ERR_TLS_CERT_ALTNAME_INVALID: otherName,
-  CERT_HAS_EXPIRED: untimely,
-  CERT_NOT_YET_VALID: untimely,
-  ERR_SSL_WRONG_VERSION_NUMBER:
-    'it does not speak TLS: check TEMPORAL_ADDRESS, or unset TEMPORAL_TLS and TEMPORAL_API_KEY',
-};
-
 /**
- * What the SDK's native library says about a certificate, which is only in the text of its error. By default a worker trusts the
- * authorities of the system's CA file, not those that come with Node, which the connection below trusts.
+ * What to do, by the codes of Node and OpenSSL (https://nodejs.org/api/tls.html#x509-certificate-error-codes) and by the words of the SDK's
+ * native library. A worker trusts the authorities of the system's CA file, not those that come with Node.
  */
-const nativeFaults: Readonly<Record<string, string>> = {
-  NativeCertsNotFound:
+const remedies: readonly (readonly [RegExp, string])[] = [
+  [
+    /NativeCertsNotFound/,
     'this system has no CA file, which a worker needs: install the package ca-certificates, or name such a file in SSL_CERT_FILE or TEMPORAL_TLS_SERVER_CA_CERT_PATH',
-  'InvalidCertificate(UnknownIssuer': `${untrusted}, or where that is unset the CA file of this system (SSL_CERT_FILE)`,
-  'InvalidCertificate(NotValidForName': otherName,
-  'InvalidCertificate(Expired': untimely,
-  'InvalidCertificate(NotValidYet': untimely,
-};
+  ],
+  [
+    /UnknownIssuer|SELF_SIGNED|^UNABLE_TO_|^CERT_SIGNATURE/,
+    'its certificate is of no authority that is trusted here: check TEMPORAL_TLS_SERVER_CA_CERT_PATH, or where that is unset, for a worker, the CA file of this system (SSL_CERT_FILE)',
+  ],
+  [
+    /NotValidForName|ALTNAME_INVALID/,
+    'its certificate is for another name: check TEMPORAL_ADDRESS and TEMPORAL_TLS_SERVER_NAME',
+  ],
+  [
+    /InvalidCertificate\((Expired|NotValidYet)|^CERT_(HAS_EXPIRED|NOT_YET_VALID)/,
+    'its certificate is not valid at this time: have it renewed, or set the clock',
+  ],
+  [/WRONG_VERSION/, 'it does not speak TLS: check TEMPORAL_ADDRESS, or unset TEMPORAL_TLS and TEMPORAL_API_KEY'],
+  [/ALERT_(\w+_)?(CERTIFICATE|CERT|CA)/, refused],
+];
+
+const remedyOf = (said: string): string | undefined => remedies.find(([form]) => form.test(said))?.[1];
 
 /**
  * Why the TLS connection failed, with the setting to check; undefined without TLS, and for any other reason. Where `cause` gives no
@@ -57,8 +53,7 @@ export function findTlsFault(
   withinMs = 3_000,
 ): Promise<string | undefined> {
   if (!tls) return Promise.resolve(undefined);
-  const text = cause instanceof Error ? cause.message : '';
-  const [, known] = Object.entries(nativeFaults).find(([said]) => text.includes(said)) ?? [];
+  const known = cause instanceof Error ? remedyOf(cause.message) : undefined;
   if (known !== undefined) return Promise.resolve(known);
   return new Promise((resolve) => {
     const options = toOptions(address, tls === true ? {} : tls);
@@ -73,7 +68,9 @@ export function findTlsFault(
     socket.on('secureConnect', () => {
       isGreeted = true;
     });
-    socket.on('error', (error: NodeJS.ErrnoException) => tell(faultOf(error.code ?? '', isGreeted)));
+    socket.on('error', ({ code = '' }: NodeJS.ErrnoException) =>
+      tell(remedyOf(code) ?? (isGreeted ? refused : undefined)),
+    );
     // With TLS 1.3 a server checks our certificate after the handshake has ended on our side: then it sends data, or it closes.
     socket.on('data', () => tell(isNameMissing ? nameless : undefined));
     socket.on('end', () => tell(isGreeted ? refused : undefined));
@@ -93,9 +90,4 @@ function toOptions(address: string, tls: TLSConfig): ConnectionOptions {
     ...(ca ? { ca: Buffer.from(ca) } : {}),
     ...(clientCertPair ? { cert: Buffer.from(clientCertPair.crt), key: Buffer.from(clientCertPair.key) } : {}),
   };
-}
-
-function faultOf(code: string, isGreeted: boolean): string | undefined {
-  const isAlert = /ALERT_(\w+_)?(CERTIFICATE|CERT|CA)/.test(code);
-  return faults[code] ?? (isAlert || (isGreeted && code === 'ECONNRESET') ? refused : undefined);
 }
