@@ -49,7 +49,7 @@ export async function telemetry({ say, onEnd }: Wanted): Promise<Row[]> {
   say('both orders have ended');
   const rows = [
     await tracesRow(python, observatory, traceIds),
-    await jaegerRow(tools.jaeger, observatory, traceIds),
+    await jaegerRow(tools.jaeger, observatory),
     await collectorRow(tools.collector, observatory),
     await prometheusRow({ tool: prometheusTool, prometheus, stage, folder }),
   ];
@@ -144,25 +144,21 @@ async function tracesRow(tool: Tool, observatory: Observatory, traceIds: TraceId
   };
 }
 
-async function jaegerRow({ name: tool, version }: Tool, observatory: Observatory, traceIds: TraceIds): Promise<Row> {
+async function jaegerRow({ name: tool, version }: Tool, observatory: Observatory): Promise<Row> {
   const look = async () => {
     const ids = await observatory.tracesOf('faretrail-ingress');
     const traces = await Promise.all(ids.map((id) => observatory.trace(id)));
-    const whole = traces.filter((spans) => missingOf(delivery, spans).length === 0);
-    const linked = whole.filter((spans) =>
-      spans.some(({ references }) => references.some(({ traceID }) => traceID === traceIds.announced)),
-    );
-    return { traces, whole, linked };
+    return { traces, whole: traces.filter((spans) => missingOf(delivery, spans).length === 0) };
   };
-  await until('', async () => (await look()).linked.length > 0, shownWithinMs).catch(() => undefined);
-  const { traces, whole, linked } = await look();
-  const [best = traces[0] ?? []] = linked;
+  await until('', async () => (await look()).whole.length > 0, shownWithinMs).catch(() => undefined);
+  const { traces, whole } = await look();
+  const [best = traces[0] ?? []] = whole;
   return {
     ...{ tool, version },
     tried: 'an order whose changes deliveries announce',
-    came: `${whole.length} of ${traces.length} traces lead from a delivery to its read and its notice, ${linked.length} with a link to the caller's trace; one has ${best.length} spans of ${serviceOf(best)}`,
+    came: `${whole.length} of ${traces.length} traces lead from a delivery to its read and its notice; one has ${best.length} spans of ${serviceOf(best)}`,
     wrong:
-      linked.length > 0 ? [] : [`of ${traces.length} traces with deliveries: ${missingOf(delivery, best).join('; ')}`],
+      whole.length > 0 ? [] : [`of ${traces.length} traces with deliveries: ${missingOf(delivery, best).join('; ')}`],
   };
 }
 

@@ -1,6 +1,5 @@
 import { InstantSchema, readInstant } from './instant.js';
 import * as s from './schema.js';
-import { readTraceparent } from './trace-context.js';
 
 const shortText = s.text(256);
 /** One webhook delivery in the signal `deliveryReceived`. */
@@ -16,7 +15,7 @@ export const DeliveryNoticesSchema = s.answerOf({ deliveries: s.listOf(DeliveryN
 
 /** One webhook delivery as a run receives it: a hint, never the truth. */
 export interface DeliveryNotice extends s.Read<typeof DeliveryNoticeSchema> {
-  /** Of the trace that the delivery began, if tracing is on. */
+  /** Of the trace that the delivery began, if tracing is on. An interceptor of the workflows reads it. */
   traceparent?: string;
 }
 
@@ -31,13 +30,11 @@ export function readDeliveries(value: unknown, now: string): DeliveryNotice[] {
   if (!Array.isArray(list)) return [unreadable(now)];
   return list.map((item: Partial<Record<keyof DeliveryNotice, unknown>> | null) => {
     if (!item || !isText(item.deliveryId)) return unreadable(now);
-    const { traceparent } = item;
     return {
       deliveryId: item.deliveryId,
       eventType: isText(item.eventType) ? item.eventType : 'unknown',
       receivedAt: readInstant(item.receivedAt) ?? now,
       ...(isText(item.status) ? { status: item.status } : {}),
-      ...(isText(traceparent) && readTraceparent(traceparent) ? { traceparent } : {}),
     };
   });
 }

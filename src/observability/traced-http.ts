@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { NotifySender } from '../notify-http/sender.js';
 import type { Http } from '../ride-api/http.js';
 import type { DeliveryIntake, IntakeAnswer } from '../webhooks/intake.js';
@@ -57,12 +56,11 @@ export const traceIntake = (
     const attributes = {
       ...{ 'http.request.method': 'POST', 'http.route': route, 'url.scheme': 'http' },
       'url.path': `/webhooks/${account}/${eventType}/${redacted}`,
-      ...aboutHost(headers),
       ...{ 'faretrail.account': account, 'faretrail.event_type': eventType },
     };
     const { traceparent } = headers;
-    const after = typeof traceparent === 'string' ? [traceparent] : [];
-    return tracing.span({ name: `POST ${route}`, kind: 'server', attributes, after }, async (span) => {
+    const parent = typeof traceparent === 'string' ? traceparent : undefined;
+    return tracing.span({ name: `POST ${route}`, kind: 'server', attributes, parent }, async (span) => {
       const answer = await intake.take({ ...arrival, traceparent: span.traceparent }, headers, rawBody);
       const { outcome, deliveryId } = answer;
       const status = statusOf(outcome);
@@ -75,10 +73,3 @@ export const traceIntake = (
     });
   },
 });
-
-/** The host that the sender has asked for. */
-function aboutHost({ host = '' }: IncomingHttpHeaders): Attributes {
-  if (!/^[\w.-]{1,253}(:\d{1,5})?$/.test(host)) return {};
-  const [name = '', port] = host.split(':');
-  return { 'server.address': name, ...(port === undefined ? {} : { 'server.port': Number(port) }) };
-}

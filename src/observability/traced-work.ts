@@ -6,10 +6,10 @@ import { readTraceHeader, traceHeader } from '../domain/trace-context.js';
 import type { DeliveryPort } from '../webhooks/delivery-port.js';
 import type { Tracing } from './tracing.js';
 
-// A delivery's trace crosses the journal and the workflow as a traceparent in plain data, a caller's in a header of Temporal's messages.
+// A delivery's trace crosses the journal and the signal as a traceparent in plain data, all others in a header of Temporal's messages.
 // Attributes are those of the semantic conventions of OpenTelemetry for messaging, where they have one.
 
-/** Continues, in each signal, the trace of its newest delivery, and links the others. */
+/** Continues, in each signal, the trace of its newest delivery. */
 export const traceSignals = (port: DeliveryPort, tracing: Tracing): DeliveryPort => ({
   ...port,
   toOrder: (key, deliveries) =>
@@ -30,25 +30,18 @@ const aboutSignal = (to: 'order' | 'report', account: string, deliveries: readon
     ...{ 'messaging.destination.name': to, 'messaging.batch.message_count': deliveries.length },
     'faretrail.account': account,
   },
-  after: traceparentsOf(deliveries),
+  parent: deliveries.at(-1)?.traceparent,
 });
-
-/** A bound for the size of a span. */
-const maxCauses = 32;
-
-const traceparentsOf = (deliveries: readonly DeliveryNotice[]): string[] =>
-  deliveries.flatMap(({ traceparent }) => traceparent ?? []).slice(-maxCauses);
 
 /** A read of an order in trouble has an attempt each minute, for days: no trace should hold them all. */
 const continuedAttempts = 100;
 
-/** Makes a span of each attempt of an activity, in the trace of the deliveries that its input names, or else of the caller of its run. */
+/** Makes a span of each attempt of an activity, in the trace that its run hands on. */
 export const traceActivities =
   (tracing: Tracing): ActivityInterceptorsFactory =>
   ({ info }) => ({
     inbound: {
       execute(input, next) {
-        const [first] = input.args as [{ traceparents?: string[] } | undefined];
         const { workflowId, runId } = info.workflowExecution ?? {};
         const attributes = {
           ...{ 'messaging.system': 'temporal', 'messaging.operation.name': 'activity' },
@@ -56,12 +49,10 @@ export const traceActivities =
           'faretrail.attempt': info.attempt,
           ...(workflowId && runId ? { temporalWorkflowID: workflowId, temporalRunID: runId } : {}),
         };
-        const caller = readTraceHeader(input.headers[traceHeader])?.traceparent;
-        const causes = [...(caller ? [caller] : []), ...(first?.traceparents ?? [])];
-        const related = info.attempt > continuedAttempts ? { links: causes } : { after: causes };
-        return tracing.span({ name: `activity ${info.activityType}`, kind: 'consumer', attributes, ...related }, () =>
-          next(input),
-        );
+        const caller = readTraceHeader(input.headers[traceHeader]);
+        const parent = info.attempt > continuedAttempts ? undefined : caller;
+        const about = { name: `activity ${info.activityType}`, kind: 'consumer', attributes, parent } as const;
+        return tracing.span(about, () => next(input));
       },
     },
   });

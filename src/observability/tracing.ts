@@ -1,6 +1,6 @@
 import type * as Api from '@opentelemetry/api';
+import type { parseTraceParent } from '@opentelemetry/core';
 import type { TraceProtocol } from '../config.js';
-import { readTraceparent } from '../domain/trace-context.js';
 import { version } from '../version.js';
 import { type Logger, showSpansInLogs } from './logging.js';
 
@@ -10,10 +10,8 @@ export interface SpanAbout {
   kind: 'server' | 'producer' | 'consumer' | 'client';
   /** Ids and words from closed lists; never a secret, a body or an address. */
   attributes: Record<string, string | number>;
-  /** Traceparents of its causes, newest last: the span continues the last one and links the others. Default: the current span. */
-  after?: readonly string[];
-  /** Traceparents to which the span has links. */
-  links?: readonly string[];
+  /** The traceparent that the span continues. Default: that of the current span. */
+  parent?: string | undefined;
 }
 
 /** The work's view of its span. */
@@ -49,7 +47,7 @@ const complainEveryMs = 60_000;
 
 /** Starts to send traces as the standard `OTEL_*` variables say. Loads the libraries only here, so that a process without traces does not. */
 export async function openTracing({ process, logger, protocol }: TracingOptions): Promise<Tracing> {
-  const [api, { setGlobalErrorHandler }, sdk, { OTLPTraceExporter }, resources] = await Promise.all([
+  const [api, core, sdk, { OTLPTraceExporter }, resources] = await Promise.all([
     import('@opentelemetry/api'),
     import('@opentelemetry/core'),
     import('@opentelemetry/sdk-trace-node'),
@@ -59,7 +57,7 @@ export async function openTracing({ process, logger, protocol }: TracingOptions)
     import('@opentelemetry/resources'),
   ]);
   const onFailure = complainNowAndThen(logger);
-  setGlobalErrorHandler(onFailure);
+  core.setGlobalErrorHandler(onFailure);
   const named = resources.resourceFromAttributes({
     ...{ 'service.name': `faretrail-${process}`, 'service.version': version },
   });
@@ -75,7 +73,7 @@ export async function openTracing({ process, logger, protocol }: TracingOptions)
   });
   const limit = () => new Promise<void>((resolve) => setTimeout(resolve, closeLimitMs).unref());
   return {
-    span: createSpans(api, provider.getTracer('faretrail', version)),
+    span: createSpans(api, core.parseTraceParent, provider.getTracer('faretrail', version)),
     current() {
       const current = api.trace.getActiveSpan()?.spanContext();
       return current && toTraceparent(current);
@@ -94,22 +92,19 @@ function complainNowAndThen(logger: Logger): (error: unknown) => void {
   };
 }
 
-function createSpans(api: typeof Api, tracer: Api.Tracer): Tracing['span'] {
+function createSpans(api: typeof Api, parse: typeof parseTraceParent, tracer: Api.Tracer): Tracing['span'] {
   const kinds = {
     server: api.SpanKind.SERVER,
     producer: api.SpanKind.PRODUCER,
     consumer: api.SpanKind.CONSUMER,
     client: api.SpanKind.CLIENT,
   };
-  const contextsOf = (traceparents: readonly string[]) =>
-    traceparents.map(readTraceparent).filter((context) => context !== null);
-  return ({ name, kind, attributes, after = [], links: others = [] }, work) => {
-    const causes = contextsOf(after);
-    const parent = causes.pop();
-    const around = parent ? api.trace.setSpanContext(api.ROOT_CONTEXT, { ...parent, isRemote: true }) : undefined;
-    const links = [...contextsOf(others), ...causes].map((context) => ({ context }));
-    const options = { kind: kinds[kind], attributes, links };
-    return tracer.startActiveSpan(name, options, around ?? api.context.active(), async (span) => {
+  return ({ name, kind, attributes, parent = '' }, work) => {
+    const remote = parse(parent);
+    const around = remote
+      ? api.trace.setSpanContext(api.ROOT_CONTEXT, { ...remote, isRemote: true })
+      : api.context.active();
+    return tracer.startActiveSpan(name, { kind: kinds[kind], attributes }, around, async (span) => {
       const fail = (code: string): void => {
         span.setAttribute('error.type', code).setStatus({ code: api.SpanStatusCode.ERROR, message: code });
       };

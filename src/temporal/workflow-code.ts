@@ -4,10 +4,7 @@ import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
 import { type BundleKind, converterPaths } from '../sealing/data-converter.js';
 
 /** No extension: found beside the source and beside the compiled file. */
-const workflowInterceptorModules = [
-  fileURLToPath(new URL('../workflows/caller-trace', import.meta.url)),
-  fileURLToPath(new URL('../workflows/interceptors', import.meta.url)),
-];
+const workflowInterceptorModules = [fileURLToPath(new URL('../workflows/interceptors', import.meta.url))];
 
 /** Where a build leaves the bundle, beside the compiled file: failures of workflows are encoded, or in clear. */
 export const bundlePath = ({ encodesFailures }: BundleKind): string =>

@@ -66,22 +66,6 @@ describe('the argument of deliveryReceived', () => {
   });
 });
 
-describe('a traceparent', () => {
-  const trace = '0af7651916cd43dd8448eb211c80319c';
-  const span = 'b7ad6b7169203331';
-
-  const ofZeros = [`00-${'0'.repeat(32)}-${span}-01`, `00-${trace}-${'0'.repeat(16)}-01`];
-  const misspelt = [`00-${trace}-${span}`, `00-${trace.toUpperCase()}-${span}-01`, `00-${trace}-${span}-01 and more`];
-  it.each([undefined, 7, '', ...ofZeros, ...misspelt])('is not read from %j', (value) => {
-    expect(readDeliveries({ deliveries: [{ ...notice, traceparent: value }] }, '')).toEqual([notice]);
-  });
-
-  it('comes with a delivery', () => {
-    const traced = { ...notice, traceparent: `00-${trace}-${span}-01` };
-    expect(readDeliveries({ deliveries: [traced] }, '')).toEqual([traced]);
-  });
-});
-
 describe('a parked delivery in the Temporal UI', () => {
   const { deliveryId } = notice;
   const fields = { account: toAccountName('business'), eventType: 'status_changed', deliveryId } as const;

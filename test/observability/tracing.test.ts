@@ -59,18 +59,16 @@ const arrived = async (name: string) => {
   return find();
 };
 
-it('a span continues the newest cause, links the others, and is the parent of what runs in it', async () => {
-  const traceparents: string[] = [];
-  for (const name of ['first', 'second'])
-    await tracing.span(about(name), async ({ traceparent }) => traceparents.push(traceparent));
-  await tracing.span({ ...about('outer'), after: ['no traceparent', ...traceparents] }, () =>
-    tracing.span(about('inner'), async () => undefined),
-  );
-  const [first, second, outer, inner] = await Promise.all(['first', 'second', 'outer', 'inner'].map(arrived));
-  expect(outer).toMatchObject({ traceId: second?.traceId, parentSpanId: second?.spanId });
-  expect(outer).toMatchObject({ links: [{ traceId: first?.traceId, spanId: first?.spanId }] });
-  expect(inner).toMatchObject({ traceId: second?.traceId, parentSpanId: outer?.spanId });
-  expect(outer?.service).toBe('faretrail-worker');
+it('a span continues its parent, or begins a trace, and is the parent of what runs in it', async () => {
+  const cause = await tracing.span(about('cause'), async ({ traceparent }) => traceparent);
+  const inner = () => tracing.span(about('inner'), async () => undefined);
+  await tracing.span({ ...about('outer'), parent: cause }, inner);
+  await tracing.span({ ...about('other'), parent: 'no traceparent' }, async () => undefined);
+  const spans = await Promise.all(['cause', 'outer', 'inner', 'other'].map(arrived));
+  const [first, outer, within, other] = spans;
+  expect(outer).toMatchObject({ traceId: first?.traceId, parentSpanId: first?.spanId, service: 'faretrail-worker' });
+  expect(within).toMatchObject({ traceId: first?.traceId, parentSpanId: outer?.spanId });
+  expect(other?.traceId).not.toBe(first?.traceId);
   expect(receiver.text()).toContain('deployment.environment');
 });
 

@@ -1,8 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createFaretrailClient } from '../../src/client/index.js';
 import { type OrderId, toAccountName } from '../../src/domain/keys.js';
@@ -13,7 +11,7 @@ import { newRide } from '../sandbox/booking-calls.js';
 import { startNotifyReceiver } from '../support/notify/receiver.js';
 import { shows, startFollowing } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
-import { continued, eventsOf, isWatched } from '../support/runs.js';
+import { continued, eventsOf } from '../support/runs.js';
 import { startTraceReceiver, type TraceReceiver } from '../support/server/trace-receiver.js';
 import type { IngressProcess } from '../support/worker/process.js';
 import { active, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
@@ -141,7 +139,7 @@ it('spans have the attributes of the conventions, and none that may hold a secre
     expect(collector.text()).not.toContain(secret);
 });
 
-it("the reads and notices after a delivery go on with its sender's trace, and the read has a link to that of the caller", async () => {
+it("the reads and notices after a delivery go on with its sender's trace", async () => {
   const trace = newTrace();
   const { orderId, path } = await follow(trace);
   await deliver(orderId, newTrace()); // the first delivery makes the polls rare
@@ -157,16 +155,12 @@ it("the reads and notices after a delivery go on with its sender's trace, and th
   expect(taken.attributes).toMatchObject({
     ...{ 'http.request.method': 'POST', 'http.route': '/webhooks/:account/:eventType/:capability' },
     ...{ 'http.response.status_code': 202, 'url.path': '/webhooks/business/status_changed/REDACTED' },
-    ...{
-      'server.address': '127.0.0.1',
-      'server.port': Number(new URL(ingress.url).port),
-      'faretrail.outcome': 'accepted',
-    },
+    'faretrail.outcome': 'accepted',
   });
   expect((await spanOf(sent, /^signal order$/)).attributes).toMatchObject({
     ...{ 'messaging.system': 'temporal', 'messaging.operation.type': 'send', 'messaging.destination.name': 'order' },
   });
-  expect((await spanOf(sent, read)).links?.map(({ traceId }) => traceId)).toContain(trace.id);
+  expect((await spanOf(sent, read)).parentSpanId).toBe(taken.spanId);
 });
 
 async function deliver(orderId: string, { traceparent }: Trace): Promise<void> {
@@ -226,32 +220,6 @@ it("the last notices and those to workflows go on with the caller's trace, too",
   const signals = (await eventsOf(told)).flatMap((event) => event.workflowExecutionSignaledEventAttributes ?? []);
   const headers = signals.map(({ header }) => readTraceHeader(header?.fields?.['_tracer-data'] ?? undefined));
   expect(headers.length).toBeGreaterThan(1);
-  for (const header of headers) expect(header).toEqual({ traceparent: trace.traceparent });
+  for (const header of headers) expect(header).toBe(trace.traceparent);
   await told.terminate();
-});
-
-it('a trace adds no event, and to an event no more than its header', async () => {
-  const sizes = await Promise.all(
-    [undefined, newTrace()].map(async (trace) => {
-      const { orderId, path, order } = await follow(trace);
-      const handle = scene.fleet.client.workflow.getHandle(followOrderId({ account: business, orderId }));
-      await expect.poll(() => isWatched(handle)).toBe(true);
-      scene.fleet.sandbox.setStatus('business', orderId, 'Completed');
-      await toldOf(path, 'Completed');
-      await order.result();
-      const { EventType } = temporal.api.enums.v1;
-      // Two activities that end at once may share a workflow task.
-      const events = (await eventsOf(handle)).filter(
-        ({ eventType }) => !EventType[eventType ?? 0]?.includes('WORKFLOW_TASK'),
-      );
-      const text = historyToJSON({ events });
-      return { types: events.map(({ eventType }) => eventType), bytes: text.length, text };
-    }),
-  );
-  const [plain, traced] = sizes;
-  expect(traced?.types.length).toBe(plain?.types.length);
-  const headers = traced?.text.match(/_tracer-data/g)?.length ?? 0;
-  expect(headers).toBeGreaterThan(2);
-  // In the JSON of a history, whose bytes are in base64; the start also holds what else the caller sent.
-  expect((traced?.bytes ?? 0) - (plain?.bytes ?? 0)).toBeLessThan(400 * headers);
 });

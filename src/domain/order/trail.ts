@@ -44,8 +44,6 @@ export interface ReadOrderInput extends OrderLook {
   isWatched: boolean;
   /** A person waits for this read: once a minute for each account it ignores all waits. */
   forPerson: boolean;
-  /** Of the deliveries that led to the read, newest last, if tracing is on. */
-  traceparents?: string[];
 }
 
 /** What `readOrder` found; it alone moves the status. `reads` counts its requests. */

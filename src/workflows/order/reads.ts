@@ -79,15 +79,14 @@ async function requestRead(
   forPerson: boolean,
   vouching: Vouching,
 ): Promise<OrderObservation | undefined> {
-  const { input, trail, inbox, notBefore, struggle } = follow;
+  const { input, trail, notBefore, struggle } = follow;
   const priority = forPerson || trail.status !== null ? readPriority : firstReadPriority;
   const summary = forPerson ? 'Read because a caller asked' : readSummary(follow);
   const { readOrder: read } = proxyActivities<OrderActivities>(lookOptions(input.account, priority, summary));
-  const traces = tracesOf(inbox.claims);
   follow.struggle = null;
   try {
     const isWatched = follow.watched?.isTaken ?? false;
-    return await read({ ...shownBy(follow), notBefore, struggle, isWatched, vouching, forPerson, ...traces });
+    return await read({ ...shownBy(follow), notBefore, struggle, isWatched, vouching, forPerson });
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     // It has no failure of its own: a person has changed its options. The run still wants the read.
@@ -101,12 +100,4 @@ function readSummary({ inbox, trail }: Follow): string {
   if (inbox.claims.length > 0) return 'Read after a delivery';
   if (hasTrouble(trail)) return `Read again: ${trail.attention?.code}`;
   return trail.status === null ? 'First read' : 'Read after a hint';
-}
-
-/** More would make the input too big. */
-const maxTraces = 32;
-
-function tracesOf(claims: readonly DeliveryNotice[]): { traceparents?: string[] } {
-  const traceparents = claims.flatMap(({ traceparent }) => traceparent ?? []).slice(-maxTraces);
-  return traceparents.length === 0 ? {} : { traceparents };
 }

@@ -13,7 +13,6 @@ interface ReceivedSpan {
   kind: number;
   attributes: Record<string, string | number>;
   status?: { code?: number; message?: string };
-  links?: { traceId: string; spanId: string }[];
 }
 
 interface Attribute {
