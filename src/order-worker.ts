@@ -1,13 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import {
-  type ActivityInterceptorsFactory,
-  type NativeConnection,
-  Runtime,
-  Worker,
-  type WorkerOptions,
-} from '@temporalio/worker';
+import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import {
   type AuthorizedCall,
   type Claims,
@@ -117,7 +111,6 @@ interface RunningWorkers {
 /** Creates the workers; nothing runs before `run`. Rejects when the Temporal server refuses them. */
 export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderWorker> {
   const { config, connection, namespace } = parts;
-  const more = parts.options?.interceptors;
   const { origins, secrets, allowsPrivate } = config.notify;
   const notifySender = createNotifySender({ origins, allowsPrivate, secrets: secrets?.map(({ key }) => key) ?? [] });
   const { watchNotices = (send) => send } = parts;
@@ -140,7 +133,6 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     shutdownForceTime,
     activityTaskPollerBehavior: { type: 'autoscaling' },
     ...parts.options,
-    interceptors: { ...more, activity: [containErrors, ...(more?.activity ?? [])] },
   };
   const shared = { ...unversioned, ...toVersioning(config) };
   const { maxCachedWorkflows = cachedRuns() } = shared;
@@ -350,31 +342,4 @@ function createWebhookSecrets(keys: KeyRing) {
   const sealer = createSealer(keys);
   const { pathOf } = createWebhookPaths(keys);
   return { pathOf, seal: (secretId: string, context: string) => sealer.seal(secretId, context) };
-}
-
-/**
- * Lets out of an activity only errors that the SDK can look at: it reads their parts before the failure converter is asked, and
- * an error there ends the whole worker.
- */
-const containErrors: ActivityInterceptorsFactory = () => ({
-  inbound: {
-    async execute(input, next) {
-      try {
-        return await next(input);
-      } catch (error) {
-        throw isReadable(error)
-          ? error
-          : ApplicationFailure.create({ message: 'Something was thrown that is no error.' });
-      }
-    },
-  },
-});
-
-function isReadable(error: unknown): boolean {
-  try {
-    const { message, stack, name, cause: _cause, constructor: maker } = error as Error;
-    return [message, stack, name, maker?.name].every((part) => part === undefined || typeof part === 'string');
-  } catch {
-    return false;
-  }
 }

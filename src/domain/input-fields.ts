@@ -2,23 +2,17 @@ import { InvalidInput } from './errors.js';
 import { maxJsonDepth, measureJson } from './json.js';
 import * as s from './schema.js';
 
-/**
- * Replaces a payload that our converter cannot read. Every parser refuses it with `InvalidInput`, whereas an error in the converter
- * would block the run. `reason` is one line and holds no part of the payload.
- */
+/** Replaces a payload that nothing can read. Every parser refuses it. `reason` is one line and holds no part of the payload. */
 export class UndecodablePayload {
   readonly reason: string;
-  /** `missing`: it is encrypted, and a worker with its key reads it. Null: it can never be read. */
-  readonly key: 'missing' | null;
 
-  constructor(reason: string, key: UndecodablePayload['key'] = null) {
+  constructor(reason: string) {
     this.reason = reason;
-    this.key = key;
   }
 }
 
-/** Our codec sets this metadata field, for our converter, on an encrypted payload that its key does not decrypt. */
-export const damagedField = 'damaged';
+/** Our codec gives this encoding to what another program has encrypted and its key does not open. */
+export const damagedEncoding = 'binary/damaged';
 
 /** Reads an input, or its field `name`. Throws `InvalidInput` that names the field. */
 export function readInput<Out>(schema: s.Schema<Out, unknown>, value: unknown, name = ''): Out {

@@ -2,13 +2,13 @@ import { fileURLToPath } from 'node:url';
 import type { DataConverter, LoadedDataConverter } from '@temporalio/common';
 import { failureConverter as encodedFailures } from './encoded-failures.js';
 import { createPayloadCodec, type PayloadEncryption } from './payload-codec.js';
-import { payloadConverter } from './payload-converter.js';
+import { clientPayloadConverter } from './payload-converter.js';
 import { failureConverter as plainFailures } from './plain-failures.js';
 
 /** The `dataConverter` of every client of ours. Without keys too: then it says what is missing when something of ours is encrypted. */
 export const toDataConverter = (encryption: PayloadEncryption): LoadedDataConverter => ({
   payloadCodecs: [createPayloadCodec(encryption, 'ourProcesses')],
-  payloadConverter,
+  payloadConverter: clientPayloadConverter,
   failureConverter: encryption.encrypts ? encodedFailures : plainFailures,
 });
 

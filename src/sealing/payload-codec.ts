@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import protocol from '@temporalio/proto';
 import { FaretrailError } from '../domain/errors.js';
-import { damagedField } from '../domain/input-fields.js';
+import { damagedEncoding } from '../domain/input-fields.js';
 import type { KeyRing, NamedKey } from './key-ring.js';
 
 /** How payloads are encrypted. */
@@ -41,8 +41,8 @@ export type CodecUser = 'ourProcesses' | 'others';
 
 /**
  * Encrypts whole payloads with AES-256-GCM. Reads those in clear, too, so histories may be mixed. Throws `PayloadCodecError` for
- * one that it cannot decrypt. For our own processes only if one of them has encrypted it: then all waits for the key. What a stranger
- * has encrypted is passed on as it is to our payload converter, so that it stops nothing but itself.
+ * one that it cannot decrypt. For our own processes only if one of them has encrypted it: then all waits for the key. Our payload converter
+ * decides about what another program has encrypted, so that it stops nothing but itself.
  */
 export function createPayloadCodec({ keys, encrypts }: PayloadEncryption, user: CodecUser = 'others'): PayloadCodec {
   const first = encrypts ? keys?.[0] : undefined;
@@ -50,10 +50,10 @@ export function createPayloadCodec({ keys, encrypts }: PayloadEncryption, user: 
   const decode = (payload: Payload): Payload => {
     try {
       const made = decrypt(payload, keys ?? []);
-      return isEncrypted(made) ? withDamage(made) : made; // a stranger's riddle; ours are encrypted once
+      return isEncrypted(made) ? damaged : made; // no program of ours encrypts twice
     } catch (error) {
-      if (user === 'others' || payload.metadata?.[ownField] || !(error instanceof PayloadCodecError)) throw error;
-      return error.code === 'PayloadDamaged' ? withDamage(payload) : payload;
+      if (user === 'others' || payload.metadata?.[ownField]) throw error;
+      return (error as PayloadCodecError).code === 'PayloadDamaged' ? damaged : payload;
     }
   };
   return {
@@ -96,10 +96,7 @@ function decrypt(payload: Payload, keys: readonly NamedKey[]): Payload {
   }
 }
 
-const withDamage = (payload: Payload): Payload => ({
-  ...payload,
-  metadata: { ...payload.metadata, [damagedField]: Buffer.from('1') },
-});
+const damaged: Payload = { metadata: { encoding: Buffer.from(damagedEncoding) } };
 
 function open(bytes: Buffer, key: Uint8Array): Uint8Array {
   const end = bytes.length - tagLength;

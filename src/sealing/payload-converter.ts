@@ -1,48 +1,47 @@
-import {
-  defaultPayloadConverter,
-  encodingKeys,
-  type Payload,
-  type PayloadConverter,
-  RawValue,
-} from '@temporalio/common';
-import { damagedField, UndecodablePayload } from '../domain/input-fields.js';
-import { maxJsonDepth, readJson, UnreadableJson, writeJson } from '../domain/json.js';
+import { defaultPayloadConverter, type Payload, type PayloadConverter } from '@temporalio/common';
+import { damagedEncoding, UndecodablePayload } from '../domain/input-fields.js';
+import { maxJsonDepth, readJson, UnreadableJson } from '../domain/json.js';
 
 /**
- * Reads and writes what the SDK's own converter does, byte for byte, but never throws: an error here fails the task of a workflow,
- * and the next one, and so on. What cannot be read becomes an `UndecodablePayload`; what cannot be written becomes what can.
+ * Writes what the SDK's own converter does, and reads it. What can never be read becomes an `UndecodablePayload`, which every parser
+ * refuses: an error here fails the task of a workflow, and the next one, and so on. That is what a payload whose key is not held needs,
+ * so it throws: an update is refused, and for all else the run waits until a worker holds the key.
  *
  * Loaded by its path and under this name: by the SDK in the threads of a worker, and into the bundle of the workflows.
  */
 export const payloadConverter: PayloadConverter = {
-  toPayload<T>(value: T): Payload {
-    // Absent, binary and raw values are no JSON.
-    if (value === undefined || value instanceof Uint8Array || value instanceof RawValue)
-      return defaultPayloadConverter.toPayload(value);
-    const data = new TextEncoder().encode(writeJson(value, levels));
-    return { metadata: { encoding: encodingKeys.METADATA_ENCODING_JSON }, data };
+  toPayload: (value) => defaultPayloadConverter.toPayload(value),
+  fromPayload<T>(payload: Payload): T {
+    if (encodingOf(payload) === 'binary/encrypted') throw new Error(`${noKey}; a worker with the key goes on`);
+    return readPayload(payload) as T;
   },
-  fromPayload: <T>(payload: Payload): T => read(payload) as T,
 };
+
+/** For clients, which wait for no key: what another program has encrypted must not stop a list of runs. */
+export const clientPayloadConverter: PayloadConverter = {
+  ...payloadConverter,
+  fromPayload: <T>(payload: Payload): T => readPayload(payload) as T,
+};
+
+const noKey = 'a payload is encrypted with a key that is not held';
+
+const encodingOf = ({ metadata }: Payload): string =>
+  new TextDecoder().decode(metadata?.encoding?.subarray(0, 40) ?? new Uint8Array());
 
 /** Answers and inputs may have 64 levels; a run hands them on inside its own state. */
 const levels = 2 * maxJsonDepth;
 
-function read(payload: Payload): unknown {
-  const { encoding, [damagedField]: damaged } = payload.metadata ?? {};
-  const word = encoding ? new TextDecoder().decode(encoding.subarray(0, 40)) : '';
-  switch (word) {
+function readPayload(payload: Payload): unknown {
+  switch (encodingOf(payload)) {
     case 'json/plain':
       return readJsonData(payload.data);
     case 'binary/null':
     case 'binary/plain':
       return defaultPayloadConverter.fromPayload(payload);
     case 'binary/encrypted':
-      return damaged
-        ? new UndecodablePayload('encrypted, and its key does not open it')
-        : new UndecodablePayload('encrypted with a key that is not held', 'missing');
-    case '':
-      return new UndecodablePayload('it names no encoding; json/plain is wanted');
+      return new UndecodablePayload(noKey);
+    case damagedEncoding:
+      return new UndecodablePayload('encrypted, and its key does not open it');
     default:
       return new UndecodablePayload('its encoding is not json/plain');
   }

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Claims, RunName } from '../activities/index.js';
-import { UndecodablePayload } from '../domain/input-fields.js';
 import { type Claim, claimedSignal } from '../workflows/messages.js';
 import { decodeAll } from './payloads.js';
 import { hasCode } from './run-errors.js';
@@ -118,9 +117,8 @@ function runsNamedIn(events: HistoryEvents, which: 'before' | 'after'): string[]
 async function firstClaim(client: Client, events: HistoryEvents, name: string): Promise<Claim | undefined> {
   for (const { workflowExecutionSignaledEventAttributes: signal } of events) {
     if (signal?.signalName !== claimedSignal.name) continue;
+    // Rejects while the key of one of our own claims is missing.
     const [claim] = await decodeAll(client, signal.input?.payloads);
-    // What it says is not known, so it may be this one.
-    if (claim instanceof UndecodablePayload && claim.key === 'missing') return { name, by: '' };
     const { name: claimed, by } = (claim ?? {}) as Partial<Claim>; // anybody may send this signal, with anything
     if (claimed === name) return { name, by: String(by) };
   }

@@ -2,9 +2,7 @@ import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 import {
   type ActivityInput,
   type ContinueAsNewInput,
-  log,
   type Next,
-  type QueryInput,
   type SignalInput,
   type SignalWorkflowInput,
   type StartChildWorkflowExecutionInput,
@@ -15,8 +13,7 @@ import {
   type WorkflowOutboundCallsInterceptor,
   workflowInfo,
 } from '@temporalio/workflow';
-import { InvalidInput } from '../domain/errors.js';
-import { checkProgress, UndecodablePayload } from '../domain/input-fields.js';
+import { checkProgress } from '../domain/input-fields.js';
 import { isTraceparent, readTraceHeader, traceHeader } from '../domain/trace-context.js';
 import { refuseBadInput } from './run-kit.js';
 import { RefuseAhead } from './sdk-core-1146.js';
@@ -27,98 +24,22 @@ type Outbound = WorkflowOutboundCallsInterceptor;
 /** Loaded with the workflows, before any of them. Each run has them, so they are classes: functions of its own would take a kilobyte. */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   const trace = new NewestTrace();
-  return { internals: [new RefuseAhead()], inbound: [trace, new RefuseUndecodable()], outbound: [trace] };
+  return { internals: [new RefuseAhead()], inbound: [trace, checkedStart], outbound: [trace] };
 };
 
-/**
- * Keeps undecodable payloads from every workflow and handler. A start, an update or a query fails with `InvalidInput`; the run ignores a
- * signal and goes on. Where only the key of an encrypted payload is missing, the task waits for a worker that holds it.
- */
-class RefuseUndecodable implements Inbound {
-  execute(input: WorkflowExecuteInput, next: Next<Inbound, 'execute'>): Promise<unknown> {
+/** Fails a run with a second argument that only our own runs may have. */
+const checkedStart: Inbound = {
+  execute(input, next) {
     const [first, progress] = input.args;
-    // Many languages send null for an absent argument.
-    return unlessThrown(
-      () => checkStart(input.args),
-      () => next({ ...input, args: [first, progress ?? undefined] }),
-    );
-  }
-
-  handleSignal(input: SignalInput, next: Next<Inbound, 'handleSignal'>): Promise<void> {
-    const { signalName, args } = input;
-    const unread = findUnread(args);
-    if (unread?.value.key === null) {
-      log.warn('a signal is ignored', { signalName, reason: reasonOf(unread) });
-      return Promise.resolve();
+    try {
+      refuseBadInput(() => checkProgress(progress, workflowInfo().continuedFromExecutionRunId !== undefined));
+    } catch (error) {
+      return Promise.reject(error); // an async function would add turns of the event loop
     }
-    return unlessThrown(
-      () => checkReadable(args, 'waits for a key'),
-      () => next(input),
-    );
-  }
-
-  validateUpdate(input: UpdateInput, next: Next<Inbound, 'validateUpdate'>): void {
-    checkReadable(input.args);
-    next(input);
-  }
-
-  handleUpdate(input: UpdateInput, next: Next<Inbound, 'handleUpdate'>): Promise<unknown> {
-    return unlessThrown(
-      // A worker with the key has accepted the update.
-      () => checkReadable(input.args, 'waits for a key'),
-      () => next(input),
-    );
-  }
-
-  handleQuery(input: QueryInput, next: Next<Inbound, 'handleQuery'>): Promise<unknown> {
-    return unlessThrown(
-      () => checkReadable(input.args),
-      () => next(input),
-    );
-  }
-}
-
-/** Synchronous, so that it adds no turn of the event loop. */
-function unlessThrown<T>(check: () => void, go: () => Promise<T>): Promise<T> {
-  try {
-    check();
-  } catch (error) {
-    return Promise.reject(error);
-  }
-  return go();
-}
-
-interface Unread {
-  value: UndecodablePayload;
-  /** The argument's name for callers. */
-  name: string;
-}
-
-function findUnread(args: readonly unknown[]): Unread | undefined {
-  const index = args.findIndex((arg) => arg instanceof UndecodablePayload);
-  const value = args[index];
-  return value instanceof UndecodablePayload ? { value, name: index === 0 ? 'input' : 'progress' } : undefined;
-}
-
-const reasonOf = ({ name, value }: Unread): string => `${name}: cannot be decoded: ${value.reason}`;
-
-/** Fails the task and not the run: Temporal repeats the task until a worker holds the key. */
-const waitForKey = (unread: Unread): Error => new Error(`${reasonOf(unread)}; a worker with the key goes on`);
-
-function checkReadable(args: readonly unknown[], missingKey?: 'waits for a key'): void {
-  const unread = findUnread(args);
-  if (!unread) return;
-  if (missingKey && unread.value.key === 'missing') throw waitForKey(unread);
-  refuseBadInput(() => {
-    throw new InvalidInput(reasonOf(unread));
-  });
-}
-
-function checkStart(args: readonly unknown[]): void {
-  checkReadable(args, 'waits for a key');
-  const isContinued = workflowInfo().continuedFromExecutionRunId !== undefined;
-  refuseBadInput(() => checkProgress(args[1], isContinued));
-}
+    // Many languages send null for an absent argument.
+    return next({ ...input, args: [first, progress ?? undefined] });
+  },
+};
 
 /**
  * Hands a trace on to all that the run does: that of the newest start, signal or update that brought one. A caller brings it in a header, a

@@ -13,7 +13,6 @@ import {
   noticesId,
   requestRideId,
 } from '../../domain/workflow-ids.js';
-import { PayloadCodecError } from '../../sealing/payload-codec.js';
 import { decodeAll } from '../../temporal/payloads.js';
 import { isGrpc } from '../../temporal/run-errors.js';
 import { type RunTimes, runOf, toRunTimes } from '../../temporal/runs.js';
@@ -131,14 +130,7 @@ async function writtenBy({ client }: Session, { workflowId, runId }: WorkflowExe
     const follows = activity?.activityType?.name === 'startFollowing' ? activity.input : undefined;
     return [start?.input, end?.result, follows].flatMap((written) => written?.payloads ?? []);
   });
-  const decoded = payloads.map((payload) => decodeAll(client, [payload]).catch(noValue));
-  return (await Promise.all(decoded)).flat();
-}
-
-/** Any program may have started a run with a payload that nobody can decode; a missing key is another matter. */
-function noValue(error: unknown): unknown[] {
-  if (error instanceof PayloadCodecError && error.code === 'PayloadKeyMissing') throw error;
-  return [];
+  return await decodeAll(client, payloads);
 }
 
 /** The server removes a run that has just ended only after its next checkpoint, up to a minute later (measured on 1.31). */

@@ -9,7 +9,7 @@ import { followOrderId, parkedDeliveryId } from '../../../src/domain/workflow-id
 import { createRideApi } from '../../../src/ride-api/ride-api.js';
 import { createDirectForwarding } from '../../../src/webhooks/forward/routing.js';
 import { startCall } from '../../support/call/calls.js';
-import { portOf, reported } from '../../support/delivery/deliveries.js';
+import { portOf } from '../../support/delivery/deliveries.js';
 import { fieldsRead, type Hostility, hostileFields, hostileJson, hostilities } from '../../support/hostile/json.js';
 import { isLong } from '../../support/long.js';
 import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
@@ -86,10 +86,7 @@ const each = <C extends Case>(cases: C[], act: (one: C) => Promise<void>): Promi
   );
 
 /** Answers with these bytes, to calls of one order where it names one, until what it gives back is called. */
-function answering(
-  body: Buffer,
-  where: { orderId?: string; operation?: 'orderReceipt' | 'createOrder'; status?: number },
-) {
+function answering(body: Buffer, where: { orderId?: string; status?: number }) {
   const id = stack.sandbox.setFault({ kind: 'reply', status: 200, bytes: body.toString('base64'), ...where });
   return () => stack.sandbox.clearFault(id);
 }
@@ -148,21 +145,6 @@ describe('hostile text, in any field', () => {
     for (const repair of repairs) repair();
     for (const { orderId } of cases) stack.sandbox.setStatus(at, orderId, 'Completed');
     for (const handle of handles) expect(await handle.result()).toMatchObject({ outcome: 'completed' });
-  });
-
-  it('of a receipt is harmless, and the receipt is read in the end', async () => {
-    const base = { payment_summary: { total_inc_tax: '22.00' }, note: 'x' };
-    const cases = draw([['payment_summary', 'total_inc_tax'], ['note']], 8);
-    await each(cases, async (one) => {
-      const orderId = stack.newOrder('business', [['Completed', 0]]);
-      const repair = answering(bodyOf(base, one), { orderId, operation: 'orderReceipt' });
-      const handle = await reported(stack, { orderId });
-      runs.set(`receipt ${named(one)}`, handle);
-      const isRead = async () => ((await handle.query('reportStatus')) as { receipt: unknown }).receipt !== null;
-      await vi.waitFor(async () => expect((await isRead()) || (await lastFailure(handle))).toBeTruthy(), patient);
-      repair();
-      await vi.waitFor(async () => expect(await isRead()).toBe(true), patient);
-    });
   });
 
   it('of the answer to a call is harmless, and the call comes to an end', async () => {
