@@ -1,15 +1,18 @@
-import { type AcceptedGeneration, findGeneration, type SubscriptionMemo } from '../domain/subscription/subscription.js';
+import {
+  type AcceptedGeneration,
+  findGeneration,
+  numberOfGeneration,
+  type SubscriptionMemo,
+} from '../domain/subscription/subscription.js';
 import { type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
 import { type AcceptedProof, type DeliverySecret, toDeliverySecret } from './verification.js';
 
-/** The ingress uses an older memo, too, but reads it again meanwhile. */
-const freshMs = 1_000;
-/** With an older memo a delivery waits for a read, so that an address which a person ends is refused within two seconds. */
-const staleMs = 1_500;
-/** How long the ingress knows a generation as gone. */
-const goneMs = 10_000;
-/** The generations of a subscription that the ingress remembers as gone. Only a bound for memory. */
-const maxGone = 100;
+/** The shortest time between the starts of two reads of a memo. While deliveries come it is read so often. */
+const readEveryMs = 1_000;
+/** A delivery waits for a read where the memo is older, so that an address which a person ends is refused within two seconds. */
+export const memoLifetimeMs = 1_500;
+/** A delivery waits no longer for a read. */
+const longestWaitMs = 1_000;
 
 /** What a generation accepts. `unknown`: Temporal does not answer, so the address is the delivery's only proof. */
 export type Acceptance = AcceptedProof | 'ended' | 'neverSubscribed' | 'unknown';
@@ -18,7 +21,7 @@ export type Acceptance = AcceptedProof | 'ended' | 'neverSubscribed' | 'unknown'
 interface AcceptanceOptions {
   /** When the generation must be in force; default now. */
   at?: number;
-  /** The memo must have been read at this instant or later. */
+  /** The memo must have been read at this instant or later. Otherwise an old one counts, too, while Temporal does not answer. */
   readSince?: number;
 }
 
@@ -38,79 +41,120 @@ interface AcceptedSubscriptionsPorts {
   now?: () => number;
 }
 
-type Proofs = ReadonlyMap<AcceptedGeneration, AcceptedProof>;
+/** One cache for a process. */
+export function createAcceptedSubscriptions(ports: AcceptedSubscriptionsPorts): AcceptedSubscriptions {
+  const { now = Date.now } = ports;
+  const memos = new Map<string, CachedMemo>();
+
+  function memoOf(key: SubscriptionKey): CachedMemo {
+    const id = subscriptionId(key);
+    const memo = memos.get(id) ?? createCachedMemo(createMemoReader(key, ports), now);
+    memos.set(id, memo);
+    return memo;
+  }
+
+  return {
+    async acceptanceOf(key, generation, { at = now(), readSince } = {}) {
+      const cameAt = now();
+      const memo = memoOf(key);
+      memo.refresh();
+      const isFresh = await memo.isReadSince(readSince ?? cameAt - memoLifetimeMs);
+      if (!isFresh && readSince !== undefined) return 'unknown';
+      const known = memo.find(generation, at);
+      if (known !== undefined) return known;
+      if (!(await memo.isReadSince(readSince ?? cameAt))) return 'unknown';
+      return memo.find(generation, at) ?? memo.ruleOut(generation);
+    },
+  };
+}
 
 /** A memo with its secrets opened. */
 interface OpenedMemo {
   /** null: the subscription never existed. */
   memo: SubscriptionMemo | null;
-  proofs: Proofs;
+  proofs: ReadonlyMap<AcceptedGeneration, AcceptedProof>;
 }
 
-interface Entry {
-  opened: RepeatedRead<OpenedMemo>;
-  /** Generations that the memo no longer holds, and when the ingress last read that. */
-  gone: Map<string, number>;
-  /** Generations that the ingress has accepted. A memo that lacks one of them says that it has ended. */
-  known: Set<string>;
+/** The memo of one subscription as it was last read. */
+interface CachedMemo {
+  /** Reads again in the background, at most once in `readEveryMs`. */
+  refresh(): void;
+  /** Is the memo from a read that began at this instant or later? Waits for one within two seconds, but not where the last read failed. */
+  isReadSince(since: number): boolean | Promise<boolean>;
+  /** Undefined: the generation may be newer than the memo. */
+  find(generation: string, at: number): Acceptance | undefined;
+  /** The run publishes a generation before the service gets its address. So one that a memo lacks which was read after a delivery to it came
+   *  never comes, nor does an older one. */
+  ruleOut(generation: string): Acceptance;
 }
 
-/** One cache for a process. */
-export function createAcceptedSubscriptions(ports: AcceptedSubscriptionsPorts): AcceptedSubscriptions {
-  const { now = Date.now } = ports;
-  const entries = new Map<string, Entry>();
+const never = Number.NEGATIVE_INFINITY;
 
-  function entryOf(key: SubscriptionKey): Entry {
-    const id = subscriptionId(key);
-    const held = entries.get(id);
-    if (held) return held;
-    const entry: Entry = {
-      opened: createRepeatedRead(createMemoReader(key, ports), now),
-      gone: new Map(),
-      known: new Set(),
-    };
-    entries.set(id, entry);
-    return entry;
+/** `open` ends within seconds. Its failures are not reported: a delivery can do without a memo. */
+function createCachedMemo(open: () => Promise<OpenedMemo>, now: () => number): CachedMemo {
+  let opened: OpenedMemo = { memo: null, proofs: new Map() };
+  let readAt = never;
+  let triedAt = never;
+  let pending: Promise<void> | undefined;
+  let isFailing = false; // the last read failed, or is overdue
+  let publishedTo = 0; // up to this number all generations were published that ever will be
+
+  const pauseMs = (): number => triedAt + readEveryMs - now();
+  const whyGone = (): Acceptance => (opened.memo ? 'ended' : 'neverSubscribed');
+
+  function read(): Promise<void> {
+    const begunAt = now();
+    triedAt = begunAt;
+    const reading = open().then(
+      (value) => {
+        [opened, readAt, isFailing] = [value, begunAt, false];
+        for (const { generation } of value.memo?.accepted ?? [])
+          publishedTo = Math.max(publishedTo, numberOfGeneration(generation));
+      },
+      () => {
+        isFailing = true;
+      },
+    );
+    pending = new Promise((resolve) => {
+      const overdue = setTimeout(() => {
+        isFailing = true;
+        resolve();
+      }, longestWaitMs);
+      void reading.then(() => {
+        clearTimeout(overdue);
+        pending = undefined;
+        resolve();
+      });
+    });
+    return pending;
+  }
+
+  async function waitForRead(since: number): Promise<boolean> {
+    while (readAt < since) {
+      if (isFailing) return false; // the next delivery looks again
+      if (!pending && pauseMs() > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs()));
+      else await (pending ?? read());
+    }
+    return true;
   }
 
   return {
-    async acceptanceOf(key, generation, { at = now(), readSince } = {}) {
-      const entry = entryOf(key);
-      entry.opened.keepFresh(freshMs);
-      const acceptance = find(entry, generation, at);
-      // An end is final, so an old memo may tell it.
-      if (acceptance === 'ended') return acceptance;
-      if (acceptance && readSince === undefined) {
-        entry.known.add(generation);
-        // While Temporal does not answer, an old memo is better than none.
-        await entry.opened.waitForRead({ since: now() - staleMs });
-        return find(entry, generation, at) ?? whyGone(entry);
-      }
-      if (acceptance === undefined && readSince === undefined && entry.known.has(generation)) return whyGone(entry);
-      const goneAt = entry.gone.get(generation) ?? Number.NEGATIVE_INFINITY;
-      if (acceptance === undefined && now() - goneAt <= goneMs) return whyGone(entry);
-
-      const isEnough = (): boolean => readSince === undefined && find(entry, generation, at) !== undefined;
-      if (!(await entry.opened.waitForRead({ since: readSince, isEnough }))) return 'unknown';
-      const settled = find(entry, generation, at);
-      if (settled) return settled;
-      if (entry.gone.size >= maxGone) entry.gone.clear();
-      entry.gone.set(generation, now());
-      return whyGone(entry);
+    refresh() {
+      if (!pending && pauseMs() <= 0) void read();
+    },
+    isReadSince: (since) => readAt >= since || waitForRead(since),
+    find(generation, at) {
+      const found = opened.memo ? findGeneration(opened.memo, generation, at) : 'unknown';
+      if (found === 'ended') return found;
+      if (found !== 'unknown') return opened.proofs.get(found);
+      return numberOfGeneration(generation) <= publishedTo ? whyGone() : undefined;
+    },
+    ruleOut(generation) {
+      publishedTo = Math.max(publishedTo, numberOfGeneration(generation));
+      return whyGone();
     },
   };
 }
-
-function find({ opened }: Entry, generation: string, at: number): AcceptedProof | 'ended' | undefined {
-  const { memo, proofs } = opened.latest() ?? {};
-  if (!memo) return undefined;
-  const found = findGeneration(memo, generation, at);
-  if (typeof found === 'string') return found === 'ended' ? found : undefined;
-  return proofs?.get(found);
-}
-
-/** The run publishes a generation before the service gets its address, so a generation that a later memo lacks never comes. */
-const whyGone = ({ opened }: Entry): Acceptance => (opened.latest()?.memo ? 'ended' : 'neverSubscribed');
 
 /** Reads a memo, and opens each secret once. */
 function createMemoReader(key: SubscriptionKey, { read, unseal, onUnreadable }: AcceptedSubscriptionsPorts) {
@@ -143,91 +187,4 @@ function toProof(
 ): AcceptedProof {
   const readable = secrets.map((sealed) => opened.get(sealed) ?? null).filter((secret) => secret !== null);
   return { secrets: readable, isSecretLost, hasUnreadableSecret: readable.length < secrets.length };
-}
-
-/** The shortest time between the starts of two reads. */
-const minIntervalMs = 1_000;
-/** The longest time that a delivery waits for a read. */
-const maxWaitMs = 2_000;
-
-/** The cached result of a read, which runs once at a time and not too often. */
-interface RepeatedRead<T> {
-  latest(): T | undefined;
-  /** Reads again in the background if the latest value is older than this. */
-  keepFresh(maxAgeMs: number): void;
-  /**
-   * Waits for a value whose read begins from now on, or since the instant `since`. Takes the value of an earlier read if
-   * `isEnough` is true. False: there is no such value.
-   * Ends within `maxWaitMs` and never rejects. Waits no longer once a read has failed, and not at all if the last read failed.
-   */
-  waitForRead(options: { since?: number | undefined; isEnough?: () => boolean }): Promise<boolean>;
-}
-
-/** `read` ends within seconds. Its failures are not reported: the caller decides what to do without a value. */
-function createRepeatedRead<T>(read: () => Promise<T>, now: () => number): RepeatedRead<T> {
-  let latest: { value: T; readAt: number; turn: number } | undefined;
-  let pending: Promise<void> | undefined;
-  let triedAt = Number.NEGATIVE_INFINITY;
-  let turn = 0; // several reads may begin in one millisecond
-  let isFailing = false; // the last read failed, or is overdue
-
-  const pauseMs = (): number => triedAt + minIntervalMs - now();
-
-  function start(): Promise<void> {
-    const begun = { readAt: now(), turn: ++turn };
-    triedAt = begun.readAt;
-    pending = read()
-      .then(
-        (value) => {
-          latest = { value, ...begun };
-          isFailing = false;
-        },
-        () => {
-          isFailing = true;
-        },
-      )
-      .finally(() => {
-        pending = undefined;
-      });
-    return pending;
-  }
-
-  async function readUntil(isReached: () => boolean): Promise<void> {
-    while (!isReached()) {
-      const wasFailing = isFailing;
-      if (!pending && pauseMs() > 0) {
-        if (wasFailing) return;
-        await new Promise((resolve) => setTimeout(resolve, pauseMs()));
-        continue; // another caller may have read meanwhile
-      }
-      const reading = pending ?? start();
-      if (wasFailing) return;
-      await reading;
-      if (isFailing) return;
-    }
-  }
-
-  return {
-    latest: () => latest?.value,
-    keepFresh(maxAgeMs) {
-      if (latest && now() - latest.readAt > maxAgeMs && !pending && pauseMs() <= 0) void start();
-    },
-    async waitForRead({ since, isEnough = () => false }) {
-      const before = turn;
-      const isNew = ({ readAt, turn: read }: { readAt: number; turn: number }): boolean =>
-        since === undefined ? read > before : readAt >= since;
-      const isReached = (): boolean => latest !== undefined && (isNew(latest) || isEnough());
-      if (isReached()) return true;
-      let limit: NodeJS.Timeout | undefined;
-      const overdue = new Promise<void>((resolve) => {
-        limit = setTimeout(() => {
-          isFailing = true;
-          resolve();
-        }, maxWaitMs);
-      });
-      await Promise.race([readUntil(isReached), overdue]);
-      clearTimeout(limit);
-      return isReached();
-    },
-  };
 }

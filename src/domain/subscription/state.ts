@@ -4,6 +4,7 @@ import type { ReadTrouble, Struggle } from '../struggle.js';
 import type { SubscriptionKey } from '../workflow-ids.js';
 import type { SubscriptionInput } from './input.js';
 import type { ChangeCounts } from './silence.js';
+import { numberOfGeneration } from './subscription.js';
 
 /** One subscriber as the service registered it. Times are texts as they came. */
 interface RegisteredSubscriber {
@@ -81,7 +82,7 @@ export const currentGeneration = ({ generations }: SubscriptionState): Subscript
 
 /** Opens a new address. Its name is the time in base 36, which no other run of this subscription has used. */
 export function openGeneration(state: SubscriptionState, now: number): SubscriptionState {
-  const newest = Number.parseInt(state.generations[0]?.generation ?? '0', 36);
+  const newest = numberOfGeneration(state.generations[0]?.generation ?? '0');
   const opened: SubscriptionGeneration = {
     generation: Math.max(now, newest + 1).toString(36),
     publicUrl: state.publicUrl,

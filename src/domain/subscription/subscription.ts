@@ -16,6 +16,9 @@ export const mustNameOrder: Record<EventType, boolean> = { status_changed: true,
 /** The name of an address's generation: the part of the path that changes with each new address. */
 export const generationPattern = /^[0-9a-z]{1,16}$/;
 
+/** Its name is a number in base 36, greater than those of all earlier addresses of the subscription. */
+export const numberOfGeneration = (generation: string): number => Number.parseInt(generation, 36);
+
 const AcceptedGenerationSchema = s.answerOf({
   generation: s.matching(generationPattern, 'must be a generation'),
   // The ingress refuses deliveries from this instant on; null while no other address has replaced this one.
