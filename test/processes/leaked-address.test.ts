@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { rotateSubscriptionUpdate } from '../../src/workflows/messages.js';
+import { discardDeliveryUpdate, rotateSubscriptionUpdate } from '../../src/workflows/messages.js';
 import { isLong } from '../support/long.js';
 import { active, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
 
@@ -22,7 +22,7 @@ let rotate: () => Promise<unknown>;
 
 beforeAll(async () => {
   // Orders ask for more reads than the budget allows, so that each read of an invented order costs one of a real order.
-  scene = await openDeliveryScene({ FARETRAIL_POLL_ACTIVE_MS: '2000' }, perSecond);
+  scene = await openDeliveryScene({ FARETRAIL_POLL_ACTIVE_MS: '2000', FARETRAIL_PARKED_AT_MOST: '3' }, perSecond);
   const { url } = await scene.startIngress();
   const handle = await scene.subscribe('status_changed', url);
   await active(handle);
@@ -32,19 +32,18 @@ beforeAll(async () => {
 });
 afterAll(() => scene?.close());
 
-const post = async (orderId: string): Promise<number> => {
-  const body = JSON.stringify({ event_type: 'status_changed', order_id: orderId, status: 'Driving' });
-  return (await fetch(address, { method: 'POST', body })).status;
-};
+const send = (body: object) => fetch(address, { method: 'POST', body: JSON.stringify(body) });
+const post = async (orderId: string): Promise<number> =>
+  (await send({ event_type: 'status_changed', order_id: orderId, status: 'Driving' })).status;
 
 /** Sends deliveries about orders that do not exist, until it is stopped. Counts the answers. */
 function startFlood() {
   const answers = new Map<number, number>();
-  const send = async () => {
+  const sendOne = async () => {
     const status = await post(randomUUID());
     answers.set(status, (answers.get(status) ?? 0) + 1);
   };
-  const timer = setInterval(() => void send().catch(() => undefined), everyMs);
+  const timer = setInterval(() => void sendOne().catch(() => undefined), everyMs);
   return { answers, stop: () => clearInterval(timer) };
 }
 
@@ -84,6 +83,28 @@ const runs = async (): Promise<number> => {
   const query = `TaskQueue = '${scene.fleet.env.FARETRAIL_TASK_QUEUE}' AND WorkflowType = 'followOrder'`;
   return (await scene.fleet.client.workflow.count(query)).count;
 };
+
+it('an account has so many parked deliveries, further ones get 429, and those about orders pass', async () => {
+  const sendLost = () => send({ event_type: 'status_changed', note: randomUUID() });
+  const query = "WorkflowType = 'parkedDelivery' AND ExecutionStatus = 'Running'";
+  const parked = async (): Promise<string[]> => {
+    const ids: string[] = [];
+    for await (const { workflowId } of scene.fleet.client.workflow.list({ query })) ids.push(workflowId);
+    return ids;
+  };
+  for (let n = 0; n < 3; n += 1) expect((await sendLost()).status).toBe(202);
+  await expect.poll(async () => (await parked()).length).toBe(3);
+  const refused = await sendLost();
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '600']);
+  expect(await metrics()).toContain('event_type="status_changed",outcome="tooManyParked"} 1\n');
+  expect(await parked()).toHaveLength(3);
+  expect(await post(scene.newOrder('Driving'))).toBe(202);
+  await expect.poll(metrics).toMatch(/faretrail_forwarded_total\{.*outcome="started"\} 1\n/);
+
+  const handle = scene.fleet.client.workflow.getHandle((await parked())[0] ?? '');
+  await handle.executeUpdate(discardDeliveryUpdate, { args: [{ reason: 'a test' }] });
+  await expect.poll(async () => (await sendLost()).status, { timeout: 30_000, interval: 1_000 }).toBe(202);
+});
 
 it(
   'a leaked address slows real orders little, starts few runs, and a rotation ends it within 2 s',
