@@ -1,6 +1,7 @@
 import type { IngressMetrics } from './observability/ingress-metrics.js';
 import type { Logger } from './observability/logging.js';
-import { type DeliveryFact, type IngressObserver, isRefused } from './webhooks/ingress-observer.js';
+import type { DeliveryFact, IngressObserver } from './webhooks/ingress-observer.js';
+import { isRefused } from './webhooks/problems.js';
 
 /** Header names come from outside. */
 const maxPlaces = 100;

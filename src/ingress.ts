@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { type IngressConfig, loadIngressConfig } from './config.js';
 import { createDeliveryReader } from './contracts/delivery-body.js';
 import type { SubscriptionKey } from './domain/workflow-ids.js';
-import { createObserver } from './ingress-log.js';
-import { type IngressStore, openIngressStore } from './ingress-store.js';
+import { createFailureLog, createObserver } from './ingress-log.js';
 import { createIngressMetrics, type IngressMetrics } from './observability/ingress-metrics.js';
 import { createLogger, type Logger } from './observability/logging.js';
 import { type MetricsServer, startMetricsServer } from './observability/metrics-server.js';
@@ -16,15 +15,15 @@ import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { loadTemporalSettings } from './temporal/connection.js';
 import { createThreadedDeliveries, startTemporalThread } from './threaded-deliveries.js';
 import { createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
-import { createAddressRates } from './webhooks/address-rates.js';
 import type { DeliveryPort } from './webhooks/delivery-port.js';
 import { TemporalUnavailable } from './webhooks/delivery-port.js';
-import { limitNewOrders } from './webhooks/forward/new-orders.js';
-import { limitParked } from './webhooks/forward/parked-share.js';
-import { createDeliveryIntake } from './webhooks/intake.js';
-import { createLaterCheck } from './webhooks/later-check.js';
+import { createForwarder, type ForwarderOptions } from './webhooks/forward/forwarder.js';
+import { createDirectForwarding } from './webhooks/forward/routing.js';
+import { createStarts } from './webhooks/forward/starts.js';
+import { createDeliveryIntake, createLaterCheck, type DeliveryStore } from './webhooks/intake.js';
+import { openJournal } from './webhooks/journal/journal.js';
 import { statusOf } from './webhooks/problems.js';
-import { startIngressServer } from './webhooks/server.js';
+import { createAddressRates, startIngressServer } from './webhooks/server.js';
 import { createVerification } from './webhooks/verification.js';
 
 async function main(): Promise<void> {
@@ -106,17 +105,12 @@ async function assemble({ config, logger, metrics, port, tracing }: Parts) {
     onUnreadable: (key, error) =>
       logger.warn({ ...key, err: error }, 'a secret cannot be opened with the webhook keys'),
   });
-  const check = createLaterCheck({ subscriptions, verification, sealer });
-  const whyTemporalIsOut = () =>
-    port.ping().then(
-      () => null,
-      () => 'Temporal does not answer, and the journal is off',
-    );
-  const newOrders = limitNewOrders(port, config.newOrdersAtOnce);
-  const parked = limitParked(newOrders.port, config.parkedAtMost);
-  const limited = { ...newOrders, ...parked };
-  const routing = { ...limited, port: tracing ? traceSignals(limited.port, tracing) : limited.port, check };
-  const store = await openIngressStore({ config, routing, metrics, logger, whyTemporalIsOut });
+  const starts = createStarts({ port, newOrdersAtOnce: config.newOrdersAtOnce, parkedAtMost: config.parkedAtMost });
+  const routing = {
+    ...{ port: tracing ? traceSignals(starts, tracing) : starts, room: starts.room },
+    ...{ check: createLaterCheck({ subscriptions, verification, sealer }), onForwarded: metrics.countForwarded },
+  };
+  const store = await openStore({ config, routing, port, metrics, logger });
   const observer = createObserver(logger, metrics);
   const intake = createDeliveryIntake({
     accounts: config.accounts,
@@ -125,6 +119,59 @@ async function assemble({ config, logger, metrics, port, tracing }: Parts) {
     ...{ subscriptions, verification, sealer, store, observer },
   });
   return { intake, store, observer };
+}
+
+/** Where an ingress keeps deliveries, from the 2xx until Temporal has them. */
+interface IngressStore extends DeliveryStore {
+  /** Stops forwarding and waits for what is under way; what is not forwarded stays in the journal. */
+  close(): Promise<void>;
+}
+
+interface StoreParts extends Pick<Parts, 'config' | 'metrics' | 'logger' | 'port'> {
+  routing: Pick<ForwarderOptions, 'port' | 'check' | 'room' | 'onForwarded'>;
+}
+
+const forwardLimitMs = 10_000;
+
+/** The journal and its forwarder; with the journal off, Temporal itself. Throws `JournalError`. */
+async function openStore({ config, routing, port, metrics, logger }: StoreParts): Promise<IngressStore> {
+  const forward = createDirectForwarding(routing);
+  if (config.journalDir === null) {
+    const whyNotReady = () =>
+      port.ping().then(
+        () => null,
+        () => 'Temporal does not answer, and the journal is off',
+      );
+    return { accept: forward, whyNotReady, close: async () => {} };
+  }
+  const maxBytes = config.journalMaxMb * 1024 * 1024;
+  const journal = await openJournal({ folder: config.journalDir, maxBytes });
+  metrics.showJournal({ ...journal, maxBytes });
+  const tellFailure = createFailureLog(logger);
+  const forwarder = createForwarder({
+    ...routing,
+    journal,
+    onFailed(error) {
+      metrics.countForwardFailure();
+      tellFailure(error);
+    },
+    onOutage(isOut) {
+      metrics.setOutage(isOut);
+      if (isOut) logger.warn('Temporal takes no deliveries; they wait in the journal');
+      else logger.info('Temporal takes deliveries again');
+    },
+  });
+  forwarder.start();
+  metrics.showWaiting(forwarder.waiting);
+  return {
+    // Past the journal only a run that follows the order takes a delivery; others are refused.
+    accept: (delivery) => (forwarder.hasRoomFor(delivery) ? journal.append(delivery) : forward(delivery)),
+    whyNotReady: () => journal.whyUnwritable(),
+    async close() {
+      await forwarder.stop(forwardLimitMs);
+      await journal.close();
+    },
+  };
 }
 
 /** Holds the deliveries of this subscription back while Temporal answers but its memo cannot be read, for example without a payload key. */

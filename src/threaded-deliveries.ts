@@ -71,11 +71,10 @@ export function createThreadedDeliveries(start: () => Worker, onDeath: (error: u
   open();
   return {
     toOrder: (key, deliveries) => ask('toOrder', key, deliveries),
-    signalOrder: (key, deliveries) => ask('signalOrder', key, deliveries),
-    isSettled: (key) => ask('isSettled', key),
     toReport: (key, deliveries) => ask('toReport', key, deliveries),
-    signalReport: (key, deliveries) => ask('signalReport', key, deliveries),
-    isReportSettled: (key) => ask('isReportSettled', key),
+    signal: (workflowId, deliveries) => ask('signal', workflowId, deliveries),
+    isKnown: (about) => ask('isKnown', about),
+    isSettled: (workflowId) => ask('isSettled', workflowId),
     park: (delivery) => ask('park', delivery),
     countParked: (account) => ask('countParked', account),
     readSubscription: (key) => ask('readSubscription', key),

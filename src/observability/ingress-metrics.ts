@@ -1,5 +1,5 @@
 import { type Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { HeldDeliveries } from '../webhooks/forward/plan.js';
+import type { Forwarder } from '../webhooks/forward/forwarder.js';
 import type { OnForwarded } from '../webhooks/forward/routing.js';
 import type { DeliveryFact, NewShape } from '../webhooks/ingress-observer.js';
 import type { Journal } from '../webhooks/journal/journal.js';
@@ -23,7 +23,7 @@ export function createIngressMetrics() {
     registry,
     ...createDeliveryMetrics(opened),
     ...createForwardMetrics(opened),
-    showHeld: (held: () => HeldDeliveries) => addHeldGauge(held, registry),
+    showWaiting: (waiting: Forwarder['waiting']) => addWaitingGauge(waiting, registry),
     showJournal: (journal: JournalGauges) => addJournalGauges(journal, registry),
   };
 }
@@ -86,15 +86,15 @@ function createForwardMetrics({ registry, counter }: OpenedRegistry) {
   };
 }
 
-function addHeldGauge(held: () => HeldDeliveries, registry: Registry): void {
+function addWaitingGauge(waiting: Forwarder['waiting'], registry: Registry): void {
   const name = 'faretrail_held_deliveries';
-  const help = 'Deliveries that wait in the journal until their order may start, or until they may be parked.';
+  const help =
+    'Deliveries that wait in the journal until their order or report may start, or until they may be parked.';
   new Gauge({
     ...{ name, help, labelNames: ['account', 'reason'], registers: [registry] },
     collect() {
       this.reset();
-      for (const [reason, waiting] of Object.entries(held()))
-        for (const [account, deliveries] of waiting) this.set({ account, reason }, deliveries);
+      for (const { account, reason, deliveries } of waiting()) this.set({ account, reason }, deliveries);
     },
   });
 }

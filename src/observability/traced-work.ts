@@ -10,7 +10,10 @@ import type { Tracing } from './tracing.js';
 // Attributes are those of the semantic conventions of OpenTelemetry for messaging, where they have one.
 
 /** Continues, in each signal, the trace of its newest delivery. */
-export const traceSignals = (port: DeliveryPort, tracing: Tracing): DeliveryPort => ({
+export const traceSignals = <Port extends Pick<DeliveryPort, 'toOrder' | 'toReport'>>(
+  port: Port,
+  tracing: Tracing,
+): Port => ({
   ...port,
   toOrder: (key, deliveries) =>
     tracing.span(aboutSignal('order', key.account, deliveries), async (span) => {

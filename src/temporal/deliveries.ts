@@ -2,8 +2,6 @@ import { type Client, NamespaceNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import type { Account } from '../domain/account.js';
 import type { DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
-import { isEndParkReason } from '../domain/delivery.js';
-import { FaretrailError } from '../domain/errors.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import { afterEnd } from '../domain/order/earlier-run.js';
 import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked.js';
@@ -12,7 +10,6 @@ import type { CompanyReportInput } from '../domain/report.js';
 import { searchAttributeNames } from '../domain/search-attribute-names.js';
 import {
   type CompanyReportKey,
-  companyReportId,
   type FollowOrderKey,
   followOrderId,
   parkedDeliveryId,
@@ -38,18 +35,14 @@ export interface DeliveryPortOptions {
 
 const statusKey = defineSearchAttributeKey(searchAttributeNames.status, 'KEYWORD');
 const deadlineMs = 5_000;
-/** Keeps a signal below 200 KiB. */
-const deliveriesPerSignal = 1_000;
 
 type SignalArguments = [{ deliveries: DeliveryNotice[] }];
 type CompanyReport = (input: CompanyReportInput) => Promise<unknown>;
 type Parked = (input: ParkedDeliveryInput) => Promise<ParkedDelivery>;
 
-type Parts = DeliveryPortOptions & { inTime<T>(call: () => Promise<T>): Promise<T> };
-
 /** Delivers to runs. Rejects with `TemporalUnavailable` when no call can succeed now; any other error is about this delivery alone. */
 export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
-  const { client } = options;
+  const { client, taskQueue } = options;
   const inTime = async <T>(call: () => Promise<T>): Promise<T> => {
     try {
       return await client.withDeadline(Date.now() + deadlineMs, call);
@@ -57,65 +50,45 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
       throw toUnavailable(error);
     }
   };
-  const parts = { ...options, inTime };
+  const find = (workflowId: string) => inTime(() => runOf(client, workflowId).find());
   return {
-    toOrder: (key, deliveries) => deliverToOrder(parts, key, deliveries),
-    async signalOrder(key, deliveries) {
-      const run = runOf(client, followOrderId(key));
-      for (const some of inParts(deliveries))
-        if (!(await inTime(() => run.signal(deliveryReceivedSignal, { deliveries: some })))) return false;
-      return true;
+    toOrder: (key, deliveries) => inTime(() => deliverToOrder(options, key, deliveries)),
+    toReport: (key, deliveries) => inTime(() => startReport(options, key, deliveries)),
+    signal: (workflowId, deliveries) =>
+      inTime(() => runOf(client, workflowId).signal(deliveryReceivedSignal, { deliveries })),
+    isKnown: async ({ account, about }) =>
+      (await find(followOrderId({ account, orderId: about as OrderId }))) !== undefined,
+    async isSettled(workflowId) {
+      const run = await find(workflowId);
+      return !run?.isOpen || (run.type === 'companyReport' ? hasNothingToRead(run) : hasRead(run));
     },
-    async isSettled(key) {
-      const about = await inTime(() => runOf(client, followOrderId(key)).find());
-      return !about?.isOpen || about.typedSearchAttributes.get(statusKey) !== undefined;
-    },
-    toReport: (key, deliveries) => startReport(parts, key, deliveries),
-    signalReport: (key, deliveries) => signalReport(parts, key, deliveries),
-    async isReportSettled(key) {
-      const about = await inTime(() => runOf(client, companyReportId(key)).find());
-      return !about?.isOpen || hasNothingToRead(about);
-    },
-    park: (delivery) => park(parts, delivery),
-    countParked: (account) => inTime(() => countParked(client, options.taskQueue, account)),
+    park: (delivery) => inTime(() => park(options, delivery)),
+    countParked: (account) => inTime(() => countParked(client, taskQueue, account)),
     async readSubscription(key) {
-      const about = await inTime(() => runOf(client, subscriptionId(key)).find());
-      if (!about) return null;
-      const memo = publishedAddresses(about.memo);
-      return about.isOpen && memo ? memo : { accepted: [] };
+      const run = await find(subscriptionId(key));
+      if (!run) return null;
+      const memo = publishedAddresses(run.memo);
+      return run.isOpen && memo ? memo : { accepted: [] };
     },
     ping: () => inTime(async () => void (await client.workflowService.getSystemInfo({}))),
   };
 }
 
 async function deliverToOrder(
-  parts: Parts,
+  options: DeliveryPortOptions,
   key: FollowOrderKey,
-  deliveries: readonly DeliveryNotice[],
+  deliveries: DeliveryNotice[],
 ): Promise<DeliveryResult> {
-  let first: DeliveryResult | undefined;
-  for (const some of inParts(deliveries)) {
-    const outcome = await parts.inTime(() => sendToOrder(parts, key, some));
-    if (first !== undefined && isEndParkReason(outcome)) {
-      throw new FaretrailError('OrderContended', 'the following was stopped while deliveries were sent'); // all are sent again
-    }
-    first ??= outcome;
-    if (outcome !== 'signalled' && outcome !== 'started') break; // the same for the rest
-  }
-  return first ?? 'ignored';
-}
-
-async function sendToOrder(parts: Parts, key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult> {
-  const { client, untracked } = parts;
+  const { client, untracked } = options;
   const run = runOf(client, followOrderId(key));
   if (await run.signal(deliveryReceivedSignal, { deliveries })) return 'signalled';
   const isWanted = untracked(key.account) === 'follow' || (await run.find()) !== undefined;
-  return isWanted ? await startWith(parts, key, deliveries) : 'ignored';
+  return isWanted ? await startOrder(options, key, deliveries) : 'ignored';
 }
 
 /** Signals with a start, unless the end of an earlier run forbids another run. A run that another caller has just started gets the signal. */
-async function startWith(
-  { client, taskQueue }: Parts,
+async function startOrder(
+  { client, taskQueue }: DeliveryPortOptions,
   { account, orderId }: FollowOrderKey,
   deliveries: DeliveryNotice[],
 ): Promise<DeliveryResult> {
@@ -135,21 +108,7 @@ async function startWith(
   return verdict === 'again' ? 'started' : verdict;
 }
 
-async function signalReport(parts: Parts, key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<boolean> {
-  const { client, inTime } = parts;
-  const { account, about } = key;
-  const run = runOf(client, companyReportId(key));
-  const [first = [], ...more] = inParts(deliveries);
-  if (await inTime(() => run.signal(deliveryReceivedSignal, { deliveries: first }))) {
-    for (const some of more) await startReport(parts, key, some);
-    return true;
-  }
-  const orderId = isOrder(about, deliveries) ? about : null;
-  if (orderId === null || !(await inTime(() => runOf(client, followOrderId({ account, orderId })).find())))
-    return false;
-  await startReport(parts, key, deliveries);
-  return true;
-}
+const hasRead = ({ typedSearchAttributes }: FoundRun): boolean => typedSearchAttributes.get(statusKey) !== undefined;
 
 /** A receipt that is missing for longer may stay missing, and the run looks for it ever more slowly. */
 const firstLooksMs = 10 * 60_000;
@@ -160,41 +119,28 @@ function hasNothingToRead({ raw, startTime }: FoundRun): boolean {
   return !hasWork || Date.now() - startTime.getTime() > firstLooksMs;
 }
 
+/** A report that names no order has the id of its delivery in place of an order id. */
 async function startReport(
-  { client, taskQueue, inTime }: Parts,
+  { client, taskQueue }: DeliveryPortOptions,
   key: CompanyReportKey,
   deliveries: DeliveryNotice[],
 ): Promise<DeliveryResult> {
-  for (const some of inParts(deliveries)) {
-    await inTime(() =>
-      client.workflow.signalWithStart<CompanyReport, SignalArguments>('companyReport', {
-        ...reportStart(key, reportInput(key, deliveries), taskQueue),
-        signal: deliveryReceivedSignal,
-        signalArgs: [{ deliveries: some }],
-      }),
-    );
-  }
+  const { account, about } = key;
+  const isAboutOrder = deliveries.every(({ deliveryId }) => deliveryId !== about);
+  const input: CompanyReportInput = isAboutOrder ? { account, orderId: about as OrderId } : { account };
+  await client.workflow.signalWithStart<CompanyReport, SignalArguments>('companyReport', {
+    ...reportStart(key, input, taskQueue),
+    signal: deliveryReceivedSignal,
+    signalArgs: [{ deliveries }],
+  });
   return 'reported';
 }
 
-async function park({ client, taskQueue, inTime }: Parts, delivery: ParkedDeliveryInput): Promise<void> {
+async function park({ client, taskQueue }: DeliveryPortOptions, delivery: ParkedDeliveryInput): Promise<void> {
   const { account, reason, eventType } = delivery;
   const summary = `Parked delivery of ${eventType} of account ${account}: ${reason}`;
   const start = singleRunStart(parkedDeliveryId(delivery), delivery, taskQueue, summary);
-  await unlessEnded(inTime(() => client.workflow.start<Parked>('parkedDelivery', start)));
-}
-
-/** A report that names no order has the id of its delivery in place of an order id. */
-function reportInput({ account, about }: CompanyReportKey, deliveries: readonly DeliveryNotice[]): CompanyReportInput {
-  return isOrder(about, deliveries) ? { account, orderId: about } : { account };
-}
-
-const isOrder = (about: string, deliveries: readonly DeliveryNotice[]): about is OrderId =>
-  deliveries.every(({ deliveryId }) => deliveryId !== about);
-
-function* inParts(deliveries: readonly DeliveryNotice[]): Generator<DeliveryNotice[]> {
-  for (let from = 0; from < deliveries.length; from += deliveriesPerSignal)
-    yield deliveries.slice(from, from + deliveriesPerSignal);
+  await unlessEnded(client.workflow.start<Parked>('parkedDelivery', start));
 }
 
 /** `TemporalUnavailable` for an error that affects every call: it is about the server, the connection or our permissions, not about one

@@ -5,21 +5,22 @@ import type { ParkedDeliveryInput } from '../domain/parked.js';
 import type { SubscriptionMemo } from '../domain/subscription/subscription.js';
 import type { CompanyReportKey, FollowOrderKey, SubscriptionKey } from '../domain/workflow-ids.js';
 
+/** The most deliveries in one call: keeps a signal below 200 KiB. */
+export const deliveriesPerCall = 1_000;
+
 /** How the ingress reaches Temporal. Every call ends within seconds, and the ingress may repeat a call that rejects. */
 export interface DeliveryPort {
   /** Sends one signal for all deliveries. The settings of the account say whether a delivery starts the following of a new
    *  order. It starts a following again that broke off, but not of an order that has ended at the service (I5). */
   toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
-  /** Sends one signal for all deliveries to the run that follows the order. False: there is none. */
-  signalOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<boolean>;
-  /** Has the run of the order read it, or is there no open run? */
-  isSettled(key: FollowOrderKey): Promise<boolean>;
   /** Sends one signal for all deliveries, and starts the run of the report. */
   toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
-  /** The same where the run of the report is open, or Temporal knows a run that follows the order or did. False: neither. */
-  signalReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<boolean>;
-  /** Has the run of the report nothing to read for now, has it looked for ten minutes, or is there no open run? */
-  isReportSettled(key: CompanyReportKey): Promise<boolean>;
+  /** Sends one signal for all deliveries to the run with this workflow id. False: there is no open one. */
+  signal(workflowId: string, deliveries: DeliveryNotice[]): Promise<boolean>;
+  /** Does Temporal know a run, open or not, that follows the order that the report is about? */
+  isKnown(about: CompanyReportKey): Promise<boolean>;
+  /** Has the run read its order, has a report nothing to read for now or looked for ten minutes, or is there no open run? */
+  isSettled(workflowId: string): Promise<boolean>;
   /** Parks a delivery until a person places it. Parking it again changes nothing. */
   park(delivery: ParkedDeliveryInput): Promise<void>;
   /** How many deliveries of the account wait for a person, by visibility, which is a second or two behind. */

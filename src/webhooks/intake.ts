@@ -2,18 +2,22 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type DeliveryReading, isTestDelivery, whyToPark } from '../contracts/delivery-body.js';
 import type { JsonObject } from '../contracts/json.js';
+import { FaretrailError } from '../domain/errors.js';
 import type { AccountName, DeliveryId } from '../domain/keys.js';
 import { type EventType, isEventType } from '../domain/subscription/subscription.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
-import type { Acceptance, AcceptedSubscriptions } from './accepted-subscriptions.js';
+import { type Acceptance, type AcceptedSubscriptions, memoLifetimeMs } from './accepted-subscriptions.js';
 import { type RawDelivery, readRawDelivery } from './delivery-request.js';
-import type { IngressObserver, IntakeOutcome } from './ingress-observer.js';
-import type { JournaledDelivery } from './journal/entries.js';
+import type { DeliveryCheck } from './forward/routing.js';
+import { ShareUsedUp } from './forward/starts.js';
+import type { IngressObserver } from './ingress-observer.js';
+import { JournalError, type JournaledDelivery } from './journal/entries.js';
 import { createNewShapes } from './new-shapes.js';
-import { sealContent } from './sealed-content.js';
+import type { IntakeOutcome } from './problems.js';
+import { openContent, sealContent } from './sealed-content.js';
 import { createSampling, findSecret } from './secret-sighting.js';
-import type { Verification } from './verification.js';
+import type { AcceptedProof, Verdict, Verification } from './verification.js';
 
 /** Keeps deliveries: the journal, or Temporal if the journal is off. */
 export interface DeliveryStore {
@@ -65,9 +69,6 @@ export interface DeliveryIntake {
   take(arrival: Arrival, headers: IncomingHttpHeaders, rawBody: Buffer): Promise<IntakeAnswer>;
 }
 
-/** How old a memo may be by which the ingress refuses a delivery. */
-const refusalLagMs = 1_000;
-
 /** Puts the pipeline together. */
 export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake {
   const { verification, observer, now = Date.now } = parts;
@@ -81,7 +82,7 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
     const first = toOutcome(await parts.subscriptions.acceptanceOf(arrival, generation), delivery, verification);
     if (first !== 'wrongSecret' && first !== 'noSecretYet') return first;
     // The run may have stored the secret since the ingress last read the memo.
-    const readSince = arrivedAt - refusalLagMs;
+    const readSince = arrivedAt - memoLifetimeMs;
     const acceptance = await parts.subscriptions.acceptanceOf(arrival, generation, { readSince });
     return toOutcome(acceptance, delivery, verification);
   }
@@ -171,9 +172,8 @@ function toOutcome(acceptance: Acceptance, delivery: RawDelivery, verification: 
 }
 
 function toFailure(error: unknown): IntakeOutcome {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'TooManyNewOrders') return 'tooManyNew';
-  if (code === 'TooManyParked') return 'tooManyParked';
+  if (error instanceof ShareUsedUp) return error.reason === 'parked' ? 'tooManyParked' : 'tooManyNew';
+  const code = error instanceof JournalError ? error.code : undefined;
   if (code === 'JournalFull') return 'journalFull';
   return code === 'JournalUnwritable' ? 'journalUnwritable' : 'unavailable';
 }
@@ -206,5 +206,47 @@ export function rememberAddresses(read: ReadCapability): ReadCapability {
     if (known.size >= maxKnown) known.clear();
     known.set(name, { text: given, generation });
     return generation;
+  };
+}
+
+/** The ingress cannot check yet whether a delivery admitted by its address alone is genuine, so it checks later. */
+export class CheckNotPossibleYet extends FaretrailError<'CheckNotPossibleYet'> {
+  override readonly name = 'CheckNotPossibleYet';
+
+  constructor() {
+    super('CheckNotPossibleYet', 'what the subscription accepts is not known yet');
+  }
+}
+
+interface LaterCheckParts {
+  subscriptions: AcceptedSubscriptions;
+  verification: Verification;
+  sealer: Pick<Sealer, 'unseal'>;
+}
+
+/**
+ * Makes the check that the ingress skipped while Temporal did not answer. The check applies what the subscription accepted when the
+ * delivery came. Throws `CheckNotPossibleYet`, or `SealingError` when our keys do not open the delivery.
+ */
+export function createLaterCheck({ subscriptions, verification, sealer }: LaterCheckParts): DeliveryCheck {
+  async function verdictOn(delivery: JournaledDelivery, accepted: AcceptedProof): Promise<Verdict> {
+    if (!verification.needsSecret || accepted.isSecretLost) return 'verified';
+    if (delivery.sealed === undefined) return 'wrongSecret';
+    const read = readRawDelivery(await openContent(sealer, delivery, delivery.sealed));
+    return read === null ? 'wrongSecret' : verification.verify(read, accepted);
+  }
+
+  return async (delivery) => {
+    if (delivery.uncheckedGeneration === undefined) return null;
+    const at = Date.parse(delivery.receivedAt);
+    // A memo read before the delivery came may lack its generation or its secret.
+    const options = { at, readSince: at };
+    const acceptance = await subscriptions.acceptanceOf(delivery, delivery.uncheckedGeneration, options);
+    if (acceptance === 'unknown') throw new CheckNotPossibleYet();
+    if (acceptance === 'neverSubscribed') return acceptance;
+    if (acceptance === 'ended') return 'endedGeneration';
+    const verdict = await verdictOn(delivery, acceptance);
+    if (verdict === 'noSecretYet') throw new CheckNotPossibleYet();
+    return verdict === 'wrongSecret' ? verdict : null;
   };
 }

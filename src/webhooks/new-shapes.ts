@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import { bodyShape, shapeLines } from '../contracts/body-shape.js';
 import { readIncomingJson } from '../contracts/json.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
-import type { IntakeOutcome, NewShape } from './ingress-observer.js';
+import type { NewShape } from './ingress-observer.js';
+import type { IntakeOutcome } from './problems.js';
 
 /** Gives the shape of a delivered body that this process has not seen yet, otherwise null. Never throws. */
 type FindNewShape = (key: SubscriptionKey, outcome: IntakeOutcome, rawBody: Buffer) => NewShape | null;

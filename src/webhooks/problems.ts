@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { IntakeOutcome } from './ingress-observer.js';
 
 /** A refusal (RFC 9457). Its texts are fixed and repeat nothing of the request. */
 export interface Problem {
@@ -21,30 +20,45 @@ const refused = problem(401, 'Unauthorized', 'This delivery could not be verifie
 const notNow = (retryAfter: number): Problem =>
   problem(503, 'Service Unavailable', 'The delivery was not taken. Send it again later.', retryAfter);
 
-/** The answer to each outcome that is not a 202. `aborted` has none, since the sender has gone. */
-export const problems: Readonly<
-  Record<Exclude<IntakeOutcome, 'accepted' | 'parked' | 'unchecked' | 'test' | 'aborted'>, Problem>
-> = {
+/** The refusals of deliveries, by the name that labels a metric. */
+export const problems = {
+  /** Not one of our addresses. Its account and event type are no labels, since any sender can invent them. */
   notFound: problem(404, 'Not Found', 'There is nothing here.'),
   tooLarge: problem(413, 'Content Too Large', 'The body of a delivery has at most 262144 bytes.'),
   tooMany: problem(429, 'Too Many Requests', 'This address sends too many deliveries. Send it again later.', 10),
+  /** Too many deliveries of the account wait, mostly until their orders may start. */
   tooManyNew: problem(429, 'Too Many Requests', 'Too many orders are new. Send it again later.', 60),
+  /** Too many parked deliveries of the account wait for a person. */
   tooManyParked: problem(429, 'Too Many Requests', 'Too many deliveries wait to be placed. Send it again later.', 600),
   encoded: problem(415, 'Unsupported Media Type', 'The body of a delivery must not be compressed.'),
   notJson: problem(400, 'Bad Request', 'The body of a delivery must be a JSON object in UTF-8.'),
   wrongSecret: refused,
+  /** The subscription has ended, or the grace of this address is over. */
   ended: refused,
   neverSubscribed: refused,
+  /** The ingress does not know the secret yet. */
   noSecretYet: notNow(5),
   journalFull: notNow(30),
   journalUnwritable: notNow(30),
+  /** The ingress could not store it for another reason. */
   unavailable: notNow(5),
+  /** Our fault. */
   failed: problem(500, 'Internal Server Error', 'The delivery was not taken.'),
-};
+} as const;
+
+/** The outcomes with a 202, all of them durable but the last. `parked`: a person must place it. `unchecked`: admitted by its address alone, and
+ *  checked before the ingress forwards it. `test`: the ingress does nothing else. */
+const acknowledged = ['accepted', 'parked', 'unchecked', 'test'] as const;
+
+/** How a request to a delivery address can end. `aborted`: without an answer, since the sender went away or took too long. */
+export type IntakeOutcome = (typeof acknowledged)[number] | keyof typeof problems | 'aborted';
+
+/** Did the sender get another answer than 202, or none? */
+export const isRefused = (outcome: IntakeOutcome): boolean => !acknowledged.some((known) => known === outcome);
 
 /** The status of the answer to an outcome. */
 export const statusOf = (outcome: IntakeOutcome): number =>
-  (problems as Partial<Record<IntakeOutcome, Problem>>)[outcome]?.status ?? 202;
+  outcome in problems ? problems[outcome as keyof typeof problems].status : 202;
 
 /** Answers to what Node cannot read as a request: there is a socket, but no response. */
 export const brokenRequests = {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { CompanyReport } from '../../src/domain/report.js';
+import { companyReportId } from '../../src/domain/workflow-ids.js';
 import { deliver, newReport, portOf, reported as start } from '../support/delivery/deliveries.js';
 import { startToldWorkflow } from '../support/notify/receiver.js';
 import { useOrderStack } from '../support/order/stack.js';
@@ -34,9 +35,9 @@ describe('a report about an order', () => {
     const key = { account, about: toOrderId(orderId) };
     await port.toReport(key, [newReport()]);
     await expect.poll(() => readsOf(orderId).length).toBeGreaterThan(1);
-    expect(await port.isReportSettled(key)).toBe(false);
+    expect(await port.isSettled(companyReportId(key))).toBe(false);
     stack.sandbox.setStatus('business', orderId, 'Completed');
-    await expect.poll(() => port.isReportSettled(key)).toBe(true);
+    await expect.poll(() => port.isSettled(companyReportId(key))).toBe(true);
   });
 
   it('that comes during a read leads to one more read, however many come', async () => {

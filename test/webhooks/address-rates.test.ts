@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, expect, it, vi } from 'vitest';
-import { createAddressRates } from '../../src/webhooks/address-rates.js';
+import { createAddressRates } from '../../src/webhooks/server.js';
 import { forAny } from '../support/for-any.js';
 import { account, aStand } from './ingress-stand.js';
 

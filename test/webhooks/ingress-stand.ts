@@ -8,13 +8,11 @@ import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
 import { createSealer, type Sealer } from '../../src/sealing/sealer.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
 import { createAcceptedSubscriptions } from '../../src/webhooks/accepted-subscriptions.js';
-import { createAddressRates } from '../../src/webhooks/address-rates.js';
 import type { DeliveryFact, IngressObserver, NewShape } from '../../src/webhooks/ingress-observer.js';
-import { createDeliveryIntake } from '../../src/webhooks/intake.js';
+import { createDeliveryIntake, createLaterCheck } from '../../src/webhooks/intake.js';
 import type { JournaledDelivery } from '../../src/webhooks/journal/entries.js';
-import { createLaterCheck } from '../../src/webhooks/later-check.js';
 import type { SecretSighting } from '../../src/webhooks/secret-sighting.js';
-import { type Deadlines, startIngressServer } from '../../src/webhooks/server.js';
+import { createAddressRates, type Deadlines, startIngressServer } from '../../src/webhooks/server.js';
 import { createVerification, type VerificationSettings } from '../../src/webhooks/verification.js';
 
 export const account = toAccountName('business');

@@ -4,6 +4,7 @@ import { parkedDeliveryId } from '../../src/domain/workflow-ids.js';
 import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
 import { rememberAddresses } from '../../src/webhooks/intake.js';
+import { JournalError } from '../../src/webhooks/journal/entries.js';
 import { account, aStand, type IngressStand, webhookKeys } from './ingress-stand.js';
 import { openRaw, sendRaw } from './raw-sender.js';
 
@@ -197,11 +198,11 @@ it('a body does not come back in the answer', async () => {
 });
 
 it.each([
-  ['JournalFull', 'journalFull'],
-  ['JournalUnwritable', 'journalUnwritable'],
-  ['Unreachable', 'unavailable'],
-])('a store that takes nothing makes the answer 503 with Retry-After, never 2xx: %s', async (code, outcome) => {
-  stand.store.failWith = Object.assign(new Error('the disk is full'), { code });
+  ['journalFull', new JournalError('JournalFull', 'the disk is full')],
+  ['journalUnwritable', new JournalError('JournalUnwritable', 'the disk is full')],
+  ['unavailable', new Error('the disk is full')],
+])('a store that takes nothing makes the answer 503 with Retry-After, never 2xx: %s', async (outcome, error) => {
+  stand.store.failWith = error;
   expect(await stand.post(about('1'))).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^\d+$/) });
   expect(lastFact()).toMatchObject({ account, outcome });
   const ready = await stand.post('', { address: `${stand.url}/readyz`, method: 'GET', body: null });

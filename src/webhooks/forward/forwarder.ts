@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventType } from '../../domain/subscription/subscription.js';
 import { TemporalUnavailable } from '../delivery-port.js';
-import type { GroupId, JournaledDelivery, JournalKey } from '../journal/entries.js';
+import type { JournaledDelivery, JournalKey } from '../journal/entries.js';
 import type { Journal } from '../journal/journal.js';
-import { type NewKind, type NewOrders, TooManyNewOrders } from './new-orders.js';
-import { type ParkedShare, TooManyParked } from './parked-share.js';
-import { type CallResult, createPlan, type ForwardPlan, type HeldDeliveries } from './plan.js';
+import { type CallResult, createPlan, type ForwardPlan, type Group, oldestOf } from './plan.js';
 import { createRouting, type RoutingPorts } from './routing.js';
+import { type Room, ShareUsedUp } from './starts.js';
 
 export interface ForwarderOptions extends RoutingPorts {
   journal: Pick<Journal, 'keysAfter' | 'read' | 'remove' | 'onAppend'>;
@@ -14,10 +12,8 @@ export interface ForwarderOptions extends RoutingPorts {
   onFailed?: (error: Error) => void;
   /** Temporal as a whole takes no deliveries (true), or takes them again (false). */
   onOutage?: (isOut: boolean) => void;
-  /** How many more orders of an account may start; default: any number. */
-  roomForNew?: NewOrders['room'];
-  /** How many more deliveries of an account may be parked; default: any number. */
-  roomToPark?: ParkedShare['roomToPark'];
+  /** How many more runs of an account may start, or deliveries be parked; default: any number. */
+  room?: Room;
   /** The most groups in flight, one call to Temporal each. Default 64. */
   concurrency?: number;
   now?: () => number;
@@ -28,29 +24,24 @@ export interface Forwarder {
   start(): void;
   /** Starts no more calls and waits for those in flight, at most `limitMs`. The other deliveries stay in the journal. */
   stop(limitMs: number): Promise<void>;
-  held(): HeldDeliveries;
-  /** May the journal take it? Not one about an order while very many of the account wait, nor one that cannot be parked now. */
+  /** The deliveries that wait for a share of their account. */
+  waiting: ForwardPlan['allWaiting'];
+  /** May the journal take it? Not where very many deliveries of the account wait, nor one that cannot be parked now. */
   hasRoomFor(delivery: JournaledDelivery): boolean;
 }
 
 /** So many deliveries of an account may wait until their orders may start, or a person has placed others. About 5 MB of the journal. */
-const mostHeld = 10_000;
+const mostWaiting = 10_000;
 
-const kindOf: Record<EventType, NewKind> = { status_changed: 'newOrders', business_report: 'newReports' };
-
-const anyNumber = () => Number.POSITIVE_INFINITY;
-
-/** Short beside waits of a second and probes of half a second. It runs only while a group waits. */
+/** Short beside rests of a second and probes of half a second. It runs only while a group waits. */
 const tickMs = 100;
 
 /** Forwards group by group, each delivery at least once. A delivery leaves the journal only after Temporal has it. */
 export function createForwarder(options: ForwarderOptions): Forwarder {
-  const { journal, onFailed, concurrency = 64, now = Date.now } = options;
-  const { roomForNew = { newOrders: anyNumber, newReports: anyNumber }, roomToPark = anyNumber } = options;
-  const room = { ...roomForNew, parked: roomToPark };
+  const { journal, onFailed, concurrency = 64, now = Date.now, room = () => Number.POSITIVE_INFINITY } = options;
   const plan = createPlan(journal, now);
   const outage = createOutageWatch(concurrency, options.onOutage);
-  const forwardGroup = createGroupForwarding(options, plan, outage);
+  const forwardGroup = createGroupForwarding(options, outage);
   const calls = new Set<Promise<void>>();
   let tick: NodeJS.Timeout | undefined;
   let isRunning = false;
@@ -59,16 +50,16 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
     if (!isRunning) return;
     try {
       while (outage.mayTry(plan.inFlight(), now())) {
-        const id = plan.take();
-        if (id === undefined) break;
+        const group = plan.take();
+        if (group === undefined) break;
         outage.tried(now());
-        const call = forward(id).finally(() => calls.delete(call));
+        const call = forward(group).finally(() => calls.delete(call));
         calls.add(call);
       }
     } catch (error) {
       onFailed?.(error as Error);
     }
-    if (tick === undefined && (plan.isWaiting() || outage.isOut())) tick = setTimeout(onTick, tickMs).unref();
+    if (tick === undefined && (plan.hasMore() || outage.isOut())) tick = setTimeout(onTick, tickMs).unref();
   }
 
   function onTick(): void {
@@ -78,23 +69,21 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   }
 
   /** Never rejects. */
-  async function forward(id: GroupId): Promise<void> {
+  async function forward(group: Group): Promise<void> {
     await undefined; // so that a call never ends before the next has begun
-    const result = await forwardGroup(id).catch((error: Error) => {
+    const { result, gone } = await forwardGroup(oldestOf(group)).catch((error: Error) => {
       onFailed?.(error);
-      return 'failed' as const;
+      return { result: 'failed' as const, gone: [] };
     });
-    plan.over(id, result);
+    plan.over(group, result, gone);
     tryMore();
   }
 
   return {
-    held: plan.held,
-    hasRoomFor({ account, eventType, parkReason }) {
-      if (parkReason !== undefined) return room.parked(account) > 0;
-      const held = plan.held();
-      const waiting = held[kindOf[eventType]].get(account) ?? 0;
-      return waiting + (held.parked.get(account) ?? 0) < mostHeld;
+    waiting: plan.allWaiting,
+    hasRoomFor({ account, parkReason }) {
+      if (parkReason !== undefined) return room('parked', account) > 0;
+      return plan.waiting('newOrders', account) + plan.waiting('parked', account) < mostWaiting;
     },
     start() {
       isRunning = true;
@@ -116,45 +105,35 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   };
 }
 
-/** Forwards a group in one call to Temporal, as much as fits. Rejects if the group must wait. */
-function createGroupForwarding(options: ForwarderOptions, plan: ForwardPlan, outage: OutageWatch) {
+/** Forwards these entries of a group in one call to Temporal, as many as fit. Gives those that the journal no longer has. Rejects while the
+ *  journal cannot be used. */
+function createGroupForwarding(options: ForwarderOptions, outage: OutageWatch) {
   const { journal, onFailed, now = Date.now } = options;
   const route = createRouting(options);
 
-  return async (id: GroupId): Promise<CallResult> => {
+  return async (keys: readonly JournalKey[]): Promise<{ result: CallResult; gone: JournalKey[] }> => {
     const triedAt = now();
-    const keys = plan.oldestOf(id);
+    const entries = new Map<JournaledDelivery, JournalKey>();
+    const gone: JournalKey[] = [];
     // A probe is small, since incoming deliveries need the time during an outage.
-    const { entries, gone } = read(journal, outage.isOut() ? keys.slice(0, 1) : keys);
-    const { done, error } = await route(entries.map(({ delivery }) => delivery));
-    if (done.length > 0) {
+    for (const { key, delivery } of journal.read(outage.isOut() ? keys.slice(0, 1) : keys))
+      if (delivery) entries.set(delivery, key);
+      else gone.push(key);
+    const { done, error } = await route([...entries.keys()]);
+    if (done.size > 0) {
       outage.succeeded(now());
-      const forwarded = done.flatMap((index) => (entries[index] ? [entries[index].key] : []));
+      const forwarded = [...entries].flatMap(([delivery, key]) => (done.has(delivery) ? [key] : []));
       await journal.remove(forwarded);
       gone.push(...forwarded);
     }
-    plan.noteRemoved(id, gone);
-    if (!error) return 'succeeded';
-    if (error instanceof TooManyNewOrders) {
-      outage.succeeded(now()); // Temporal has said that no run follows the order
-      return error.held;
+    if (!error) return { result: 'succeeded', gone };
+    if (error instanceof ShareUsedUp) {
+      if (error.reason === 'newOrders') outage.succeeded(now()); // Temporal has said that no run follows the order
+      return { result: error.reason, gone };
     }
-    if (error instanceof TooManyParked) return 'parked'; // says nothing about Temporal, which need not have been asked
-    if (!outage.failed(error, triedAt, now())) throw error;
     onFailed?.(error);
-    return 'postponed';
+    return { result: outage.failed(error, triedAt, now()) ? 'postponed' : 'failed', gone };
   };
-}
-
-/** The entries that the journal still has, and the keys of the others. */
-function read(journal: Pick<Journal, 'read'>, keys: readonly JournalKey[]) {
-  const entries: { key: JournalKey; delivery: JournaledDelivery }[] = [];
-  const gone: JournalKey[] = [];
-  for (const { key, delivery } of journal.read(keys)) {
-    if (delivery) entries.push({ key, delivery });
-    else gone.push(key);
-  }
-  return { entries, gone };
 }
 
 /** Does Temporal as a whole take deliveries? During an outage few calls go out, to see its end. */

@@ -1,224 +1,201 @@
 import type { AccountName } from '../../domain/keys.js';
-import { type GroupId, groupIdOf, type JournalKey, keysOf } from '../journal/entries.js';
+import { deliveriesPerCall } from '../delivery-port.js';
+import { type GroupId, groupIdOf, type JournalKey } from '../journal/entries.js';
 import type { Journal } from '../journal/journal.js';
-import { createHeldGroups, type HeldGroups } from './held-groups.js';
+import { type Room, type WaitReason, waitReasons } from './starts.js';
 
-/** What a group waits for: fewer new orders or new reports of its account, or fewer parked deliveries. */
-const holdReasons = ['newOrders', 'newReports', 'parked'] as const;
-type HoldReason = (typeof holdReasons)[number];
+/** The result of a call for a group. `postponed`: an outage was the cause. A `WaitReason`: the account's share is used up. */
+export type CallResult = 'succeeded' | 'postponed' | 'failed' | WaitReason;
 
-const isHoldReason = (result: CallResult): result is HoldReason => holdReasons.some((reason) => reason === result);
+/** Deliveries that are forwarded in one call, as far as the plan knows them. */
+export interface Group {
+  readonly id: GroupId;
+  /** The key of one of its entries. */
+  readonly key: JournalKey;
+  /** The numbers of its entries, oldest first. */
+  readonly seqs: number[];
+  /** In a row. */
+  failures: number;
+  state: GroupState;
+}
 
-/** How much more an account may start or park now. */
-export type Room = Readonly<Record<HoldReason, (account: AccountName) => number>>;
+/**
+ * Where a group is:
+ *
+ *     ready -> inFlight -> gone, or ready again if deliveries are left
+ *                       -> resting after a failure, then ready
+ *                       -> newOrders or parked: it waits for a share of its account, then ready
+ */
+type GroupState = 'ready' | 'inFlight' | 'resting' | WaitReason;
 
-/** How many deliveries wait, by reason and account. */
-export type HeldDeliveries = Readonly<Record<HoldReason, ReadonlyMap<AccountName, number>>>;
-
-/** The result of a call for a group. `postponed`: an outage was the cause. */
-export type CallResult = 'succeeded' | 'postponed' | 'failed' | HoldReason;
-
-/** Knows which groups are in flight and which wait after a failure, and chooses the next one: the one that has waited longest. */
+/** Chooses the group that is forwarded next: the one that has been ready longest. */
 export interface ForwardPlan {
   /** The journal has a new entry; null: it may hold other entries than the plan knows. */
   noteAppend(key: JournalKey | null): void;
   /** The next group, now in flight. Throws if the journal cannot be read; the plan then loses nothing. */
-  take(): GroupId | undefined;
-  /** The oldest entries of a group, at most 1,000. */
-  oldestOf(id: GroupId): JournalKey[];
-  /** These entries are gone from the journal. */
-  noteRemoved(id: GroupId, keys: readonly JournalKey[]): void;
-  /** The group is no longer in flight. */
-  over(id: GroupId, result: CallResult): void;
+  take(): Group | undefined;
+  /** The group is no longer in flight, and these of its oldest entries are gone from the journal. */
+  over(group: Group, result: CallResult, gone?: readonly JournalKey[]): void;
   inFlight(): number;
-  /** Makes groups ready whose wait is over. */
+  /** Makes groups ready whose rest is over, and as many waiting ones as there is room for. */
   tick(room: Room): void;
-  held(): HeldDeliveries;
+  /** How many deliveries of the account wait for a share. */
+  waiting(reason: WaitReason, account: AccountName): number;
+  /** The same for each account that has some. */
+  allWaiting(): readonly { reason: WaitReason; account: AccountName; deliveries: number }[];
   /** Will there be more to do later? */
-  isWaiting(): boolean;
+  hasMore(): boolean;
 }
 
 /** A bound for memory. The plan finds further groups in the journal later. */
 const mostReady = 10_000;
-/** The plan scans the journal when fewer groups are ready. */
+/** The plan reads on in the journal when fewer groups are ready. */
 const enoughReady = 1_000;
 /** These take a millisecond or two. The same thread takes deliveries, so they must not take longer. */
 const scansAtOnce = 4;
+const keysPerScan = 500;
+/** After the first failure; each further one doubles it. */
+const firstRestMs = 1_000;
+const longestRestMs = 30_000;
 
-export function createPlan(journal: Pick<Journal, 'keysAfter'>, now: () => number): ForwardPlan {
-  const ready = new Set<GroupId>();
-  const inFlight = new Set<GroupId>();
-  const backoff = createBackoff<GroupId>();
-  const held: Record<HoldReason, HeldGroups> = {
-    newOrders: createHeldGroups(),
-    newReports: createHeldGroups(),
-    parked: createHeldGroups(),
-  };
-  const backlog = createBacklog(journal, () => ready.size < mostReady);
+/** The keys of the oldest entries of a group, as many as one call carries. */
+export const oldestOf = ({ seqs, key: [, account, eventType, orderId] }: Group): JournalKey[] =>
+  seqs.slice(0, deliveriesPerCall).map((seq) => [seq, account, eventType, orderId]);
 
-  function makeReady(id: GroupId): void {
-    if (!backlog.has(id) || inFlight.has(id) || backoff.isWaiting(id)) return;
-    for (const reason of holdReasons) held[reason].release(id);
-    ready.add(id);
+/** Costs eight bytes of memory per known entry, and a few hundred per group. `random`: 0 up to 1. */
+export function createPlan(
+  journal: Pick<Journal, 'keysAfter'>,
+  now: () => number,
+  random: () => number = Math.random,
+): ForwardPlan {
+  const groups = new Map<GroupId, Group>();
+  const ready = new Set<Group>();
+  /** With the instant at which the rest is over. */
+  const resting = new Map<Group, number>();
+  const waiting = createWaitingGroups();
+  let inFlight = 0;
+  let knownTo = 0; // the number of the last known entry
+  let isBehind = true; // the journal has entries that the plan has not read
+
+  function makeReady(group: Group): void {
+    group.state = 'ready';
+    ready.add(group);
   }
 
-  function scan(): void {
-    for (let scans = 0; scans < scansAtOnce && backlog.isBehind() && ready.size < enoughReady; scans += 1)
-      for (const id of backlog.scan()) makeReady(id);
+  function know(key: JournalKey): void {
+    const id = groupIdOf(key);
+    const group = groups.get(id) ?? { id, key, seqs: [], failures: 0, state: 'ready' };
+    groups.set(id, group);
+    waiting.release(group); // the new delivery may be about a run that somebody has started meanwhile
+    [knownTo] = key;
+    group.seqs.push(knownTo);
+    if (group.state === 'ready') ready.add(group);
   }
 
   return {
     noteAppend(key) {
       if (key === null) {
-        ready.clear();
-        for (const reason of holdReasons) held[reason].clear();
-        return backlog.forget();
+        for (const known of [groups, ready, resting, waiting]) known.clear();
+        [knownTo, isBehind] = [0, true];
+        return;
       }
-      const id = backlog.add(key);
-      if (id !== null) makeReady(id);
+      isBehind ||= ready.size >= mostReady;
+      const isFound = key[0] <= knownTo; // the plan may read the entry before the journal names it
+      if (!isBehind && !isFound) know(key);
     },
     take() {
-      scan();
-      const [id] = ready;
-      if (id === undefined) return undefined;
-      ready.delete(id);
-      inFlight.add(id);
-      return id;
+      for (let scans = 0; scans < scansAtOnce && isBehind && ready.size < enoughReady; scans += 1) {
+        const keys = journal.keysAfter(knownTo, keysPerScan);
+        isBehind = keys.length === keysPerScan;
+        keys.forEach(know);
+      }
+      const [group] = ready;
+      if (group === undefined) return undefined;
+      ready.delete(group);
+      group.state = 'inFlight';
+      inFlight += 1;
+      return group;
     },
-    oldestOf: backlog.oldestOf,
-    noteRemoved: backlog.remove,
-    over(id, result) {
-      inFlight.delete(id);
-      if (isHoldReason(result)) return held[result].hold(id, backlog.sizeOf(id));
-      if (result === 'failed') backoff.failed(id, now());
-      if (result === 'succeeded') backoff.succeeded(id);
-      makeReady(id);
+    over(group, result, gone = []) {
+      inFlight -= 1;
+      removeFrom(group, gone);
+      if (groups.get(group.id) !== group) return; // the journal was reopened, and the plan has read its entries anew
+      if (group.seqs.length === 0) return void groups.delete(group.id);
+      if (result === 'succeeded') group.failures = 0;
+      if (result === 'failed') {
+        group.state = 'resting';
+        resting.set(group, now() + restMs(group.failures, random()));
+        group.failures += 1;
+      } else if (result === 'succeeded' || result === 'postponed') makeReady(group);
+      else waiting.add(group, result);
     },
-    inFlight: () => inFlight.size,
+    inFlight: () => inFlight,
     tick(room) {
-      const due = holdReasons.flatMap((reason) => held[reason].newest(room[reason]));
-      for (const id of [...backoff.takeDue(now()), ...due]) makeReady(id);
+      for (const [group, until] of resting) {
+        if (until > now()) continue;
+        resting.delete(group);
+        makeReady(group);
+      }
+      for (const group of waiting.takeNewest(room)) makeReady(group);
     },
-    held: () => ({
-      newOrders: held.newOrders.counts(),
-      newReports: held.newReports.counts(),
-      parked: held.parked.counts(),
-    }),
-    isWaiting: () =>
-      backoff.size() > 0 || holdReasons.some((reason) => held[reason].counts().size > 0) || backlog.isBehind(),
+    waiting: waiting.deliveries,
+    allWaiting: waiting.all,
+    hasMore: () => resting.size > 0 || isBehind || !waiting.isEmpty(),
   };
 }
 
-/** The known entries of the journal, by group. `scan` finds the others. */
-interface ForwardBacklog {
-  /** Takes the newest entry and gives its group; null: a scan has found the entry, or will find it. */
-  add(key: JournalKey): GroupId | null;
-  /** The journal may hold other entries than the known ones, so `scan` begins again. */
-  forget(): void;
-  /** Are there entries that only a scan finds? */
-  isBehind(): boolean;
-  /** Reads the next entries of the journal and gives their groups. */
-  scan(): GroupId[];
-  has(id: GroupId): boolean;
-  sizeOf(id: GroupId): number;
-  oldestOf(id: GroupId): JournalKey[];
-  /** These entries, which `oldestOf` gave, are gone. */
-  remove(id: GroupId, keys: readonly JournalKey[]): void;
+/** `share`: 0 up to 1. A rest lasts at least half of its time. */
+const restMs = (failures: number, share: number): number =>
+  Math.min(longestRestMs, firstRestMs * 2 ** Math.min(failures, 10)) * (0.5 + share / 2);
+
+function removeFrom({ seqs }: Group, keys: readonly JournalKey[]): void {
+  const gone = new Set(keys.map(([seq]) => seq));
+  const left = seqs.splice(0, deliveriesPerCall).filter((seq) => !gone.has(seq));
+  seqs.unshift(...left);
 }
 
-const keysPerScan = 500;
-/** The most entries that one call to Temporal carries. */
-const keysPerCall = 1_000;
+/** The groups that wait for a share, by reason and account. */
+function createWaitingGroups() {
+  type Queue = { groups: Set<Group>; deliveries: number };
+  const queues: Record<WaitReason, Map<AccountName, Queue>> = { newOrders: new Map(), parked: new Map() };
 
-/** Costs eight bytes of memory per known entry, and a few hundred per group. */
-function createBacklog(journal: Pick<Journal, 'keysAfter'>, hasRoom: () => boolean): ForwardBacklog {
-  const groups = new Map<GroupId, number[]>();
-  let knownTo = 0; // the number of the last known entry
-  let isBehind = true;
-
-  function know(key: JournalKey): GroupId {
-    const id = groupIdOf(key);
-    const [seq] = key;
-    const seqs = groups.get(id);
-    if (seqs) seqs.push(seq);
-    else groups.set(id, [seq]);
-    knownTo = seq;
-    return id;
+  function release(group: Group): void {
+    if (group.state !== 'newOrders' && group.state !== 'parked') return;
+    const { state, seqs } = group;
+    const [, account] = group.key;
+    group.state = 'ready';
+    const queue = queues[state].get(account);
+    if (!queue?.groups.delete(group)) return;
+    queue.deliveries -= seqs.length;
+    if (queue.groups.size === 0) queues[state].delete(account);
   }
 
-  return {
-    add(key) {
-      isBehind ||= !hasRoom();
-      const isFound = key[0] <= knownTo; // a scan may see the entry before the journal names it
-      return isBehind || isFound ? null : know(key);
-    },
-    forget() {
-      groups.clear();
-      knownTo = 0;
-      isBehind = true;
-    },
-    isBehind: () => isBehind,
-    scan() {
-      const keys = journal.keysAfter(knownTo, keysPerScan);
-      isBehind = keys.length === keysPerScan;
-      return keys.map(know);
-    },
-    has: (id) => groups.has(id),
-    sizeOf: (id) => groups.get(id)?.length ?? 0,
-    oldestOf: (id) => keysOf(id, groups.get(id)?.slice(0, keysPerCall) ?? []),
-    remove(id, keys) {
-      const seqs = groups.get(id);
-      if (!seqs) return;
-      const gone = new Set(keys.map(([seq]) => seq));
-      const left = seqs.splice(0, keysPerCall).filter((seq) => !gone.has(seq));
-      seqs.unshift(...left);
-      if (seqs.length === 0) groups.delete(id);
-    },
-  };
-}
-
-/** The waits of single groups after failures. */
-interface Backoff<Id> {
-  /** The group failed (again): it waits, 1 s at first, doubling to 30 s, with jitter. */
-  failed(id: Id, now: number): void;
-  /** The group succeeded, so its next failure counts as the first. */
-  succeeded(id: Id): void;
-  isWaiting(id: Id): boolean;
-  /** Gives the groups whose wait is over. They no longer wait. */
-  takeDue(now: number): Id[];
-  size(): number;
-}
-
-interface Entry {
-  failures: number;
-  /** Null: the wait is over, and the result of the next call is not known yet. */
-  dueAt: number | null;
-}
-
-const firstMs = 1_000;
-const longestMs = 30_000;
-
-/** `random`: 0 up to 1. */
-export function createBackoff<Id>(random: () => number = Math.random): Backoff<Id> {
-  const entries = new Map<Id, Entry>();
+  const all = () =>
+    waitReasons.flatMap((reason) => [...queues[reason]].map(([account, queue]) => ({ reason, account, ...queue })));
 
   return {
-    failed(id, now) {
-      const failures = (entries.get(id)?.failures ?? 0) + 1;
-      const waitMs = Math.min(longestMs, firstMs * 2 ** Math.min(failures - 1, 10)) * (0.5 + random() / 2);
-      entries.set(id, { failures, dueAt: now + waitMs });
+    all,
+    release,
+    add(group: Group, reason: WaitReason): void {
+      group.state = reason;
+      const [, account] = group.key;
+      const queue = queues[reason].get(account) ?? { groups: new Set(), deliveries: 0 };
+      queue.groups.add(group);
+      queue.deliveries += group.seqs.length;
+      queues[reason].set(account, queue);
     },
-    succeeded: (id) => void entries.delete(id),
-    isWaiting: (id) => typeof entries.get(id)?.dueAt === 'number',
-    takeDue(now) {
-      const due: Id[] = [];
-      for (const [id, entry] of entries) {
-        if (entry.dueAt === null || entry.dueAt > now) continue;
-        entry.dueAt = null;
-        due.push(id);
-      }
-      return due;
+    /** Takes the newest out, as many as there is room for. They are the likeliest to be real once a flood of invented orders is over. */
+    takeNewest: (room: Room): Group[] =>
+      all().flatMap(({ reason, account, groups }) => {
+        const free = room(reason, account);
+        const due = free > 0 ? [...groups].slice(-Math.min(free, groups.size)).reverse() : [];
+        due.forEach(release);
+        return due;
+      }),
+    deliveries: (reason: WaitReason, account: AccountName): number => queues[reason].get(account)?.deliveries ?? 0,
+    isEmpty: () => waitReasons.every((reason) => queues[reason].size === 0),
+    clear: () => {
+      for (const reason of waitReasons) queues[reason].clear();
     },
-    size: () => entries.size,
   };
 }

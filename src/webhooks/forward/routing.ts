@@ -3,8 +3,8 @@ import { FaretrailError } from '../../domain/errors.js';
 import type { OrderId } from '../../domain/keys.js';
 import { type EventType, mustNameOrder } from '../../domain/subscription/subscription.js';
 import type { SubscriptionKey } from '../../domain/workflow-ids.js';
-import type { DeliveryPort } from '../delivery-port.js';
 import type { JournaledDelivery } from '../journal/entries.js';
+import type { Starts } from './starts.js';
 
 /** Checks a delivery that was admitted by its path alone. Gives why it must be parked, or null. Rejects while it cannot check. */
 export type DeliveryCheck = (delivery: JournaledDelivery) => Promise<ParkReason | null>;
@@ -13,25 +13,19 @@ export type DeliveryCheck = (delivery: JournaledDelivery) => Promise<ParkReason 
 export type OnForwarded = (about: SubscriptionKey, result: DeliveryResult | 'parked', deliveries: number) => void;
 
 export interface RoutingPorts {
-  port: Pick<DeliveryPort, 'toOrder' | 'toReport' | 'park'>;
+  port: Pick<Starts, 'toOrder' | 'toReport' | 'park'>;
   check: DeliveryCheck;
   onForwarded?: OnForwarded;
 }
 
-/** The deliveries that Temporal has, by their index, and the first error of the others. */
+/** The deliveries that Temporal has, and the first error of the others. */
 export interface RoutingResult {
-  done: number[];
+  done: ReadonlySet<JournaledDelivery>;
   error: Error | null;
 }
 
 /** Carries deliveries that share account, event type and order id to their run in one call, and parks others singly. */
 export type RouteDeliveries = (deliveries: readonly JournaledDelivery[]) => Promise<RoutingResult>;
-
-interface Judged {
-  index: number;
-  delivery: JournaledDelivery;
-  reason: ParkReason | null;
-}
 
 /** Each parked delivery is one call. Many calls at once would occupy the connection. */
 const parkedAtOnce = 8;
@@ -53,59 +47,59 @@ const signalByType: Record<EventType, SignalDeliveries> = {
 
 /** Makes the function that decides where deliveries go, and carries them there. */
 export function createRouting({ port, check, onForwarded }: RoutingPorts): RouteDeliveries {
-  async function judge(delivery: JournaledDelivery, index: number): Promise<Judged> {
+  /** Why the delivery must be parked; null: it goes to its run. */
+  async function judge(delivery: JournaledDelivery): Promise<ParkReason | null> {
     const { parkReason, uncheckedGeneration, eventType, orderId } = delivery;
     const refusal = uncheckedGeneration === undefined ? null : await check(delivery);
-    const reason = refusal ?? parkReason ?? null;
-    const hasNoPlace = reason === null && mustNameOrder[eventType] && orderId === null;
-    return { index, delivery, reason: hasNoPlace ? 'noOrderId' : reason };
+    if (refusal !== null || parkReason !== undefined) return refusal ?? parkReason ?? null;
+    return mustNameOrder[eventType] && orderId === null ? 'noOrderId' : null;
   }
 
   /** Gives the reason why the deliveries must be parked instead, or null. */
-  async function signal(judged: readonly Judged[]): Promise<ParkReason | null> {
-    const [first] = judged;
-    if (!first) return null;
-    const deliveries = judged.map(({ delivery }) => toDeliveryNotice(delivery));
-    const result = await signalByType[first.delivery.eventType](port, first.delivery, deliveries);
+  async function signal(
+    deliveries: readonly JournaledDelivery[],
+    first: JournaledDelivery,
+  ): Promise<ParkReason | null> {
+    const result = await signalByType[first.eventType](port, first, deliveries.map(toDeliveryNotice));
     if (isEndParkReason(result)) return result;
-    onForwarded?.(first.delivery, result, judged.length);
+    onForwarded?.(first, result, deliveries.length);
     return null;
   }
 
-  async function park({ delivery, reason }: Judged): Promise<null> {
+  async function park(delivery: JournaledDelivery, reason: ParkReason): Promise<void> {
     const { account, eventType, orderId, deliveryId, receivedAt, sealed = '' } = delivery;
-    if (reason === null) return null;
     const aboutOrder = orderId !== null && isEndParkReason(reason) ? { aboutOrderId: orderId } : {};
     await port.park({ account, eventType, deliveryId, receivedAt, reason, sealed, ...aboutOrder });
     onForwarded?.(delivery, 'parked', 1);
-    return null;
   }
 
   return async (deliveries) => {
-    const result: RoutingResult = { done: [], error: null };
-    /** Gives the deliveries that must be parked. */
-    const attempt = async (judged: readonly Judged[], act: () => Promise<ParkReason | null>): Promise<Judged[]> => {
-      try {
-        const reason = await act();
-        if (reason !== null) return judged.map((one) => ({ ...one, reason }));
-        result.done.push(...judged.map(({ index }) => index));
-      } catch (error) {
-        result.error ??= toError(error);
-      }
-      return [];
+    const done = new Set<JournaledDelivery>();
+    const toSignal: JournaledDelivery[] = [];
+    const toPark: (readonly [JournaledDelivery, ParkReason])[] = [];
+    let error: Error | null = null;
+    const note = (cause: unknown): void => {
+      error ??= toError(cause);
     };
     const verdicts = await Promise.allSettled(deliveries.map(judge));
-    const judged = verdicts.flatMap((verdict) => (verdict.status === 'fulfilled' ? [verdict.value] : []));
-    const unknown = verdicts.find((verdict) => verdict.status === 'rejected');
-    if (unknown) result.error = toError(unknown.reason);
-    const toSignal = judged.filter(({ reason }) => reason === null);
-    const refused = await attempt(toSignal, () => signal(toSignal));
-    const toPark = [...judged.filter(({ reason }) => reason !== null), ...refused];
-    for (let from = 0; from < toPark.length; from += parkedAtOnce) {
-      const some = toPark.slice(from, from + parkedAtOnce);
-      await Promise.all(some.map((one) => attempt([one], () => park(one))));
+    for (const [index, delivery] of deliveries.entries()) {
+      const verdict = verdicts[index];
+      if (verdict?.status !== 'fulfilled') note(verdict?.reason);
+      else if (verdict.value === null) toSignal.push(delivery);
+      else toPark.push([delivery, verdict.value]);
     }
-    return result;
+    const [first] = toSignal;
+    if (first)
+      await signal(toSignal, first).then((reason) => {
+        for (const one of toSignal) reason === null ? done.add(one) : toPark.push([one, reason]);
+      }, note);
+    for (let from = 0; from < toPark.length; from += parkedAtOnce)
+      await Promise.all(
+        toPark
+          .slice(from, from + parkedAtOnce)
+          .map(([one, reason]) => park(one, reason).then(() => done.add(one), note)),
+      );
+    return { done, error };
   };
 }
 

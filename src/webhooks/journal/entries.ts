@@ -1,21 +1,16 @@
-import type { ParkReason } from '../../domain/delivery.js';
+import type { DeliveryNotice, ParkReason } from '../../domain/delivery.js';
 import { FaretrailError } from '../../domain/errors.js';
 import type { AccountName, DeliveryId, OrderId } from '../../domain/keys.js';
 import type { EventType } from '../../domain/subscription/subscription.js';
 
-/** A delivery as the journal holds it from the 2xx until Temporal has it. Never a raw body: that may hold a secret. */
-export interface JournaledDelivery {
+/** A delivery as the journal holds it from the 2xx until Temporal has it: what its run gets, and what the ingress needs for that. Never a raw
+ *  body: that may hold a secret. */
+export interface JournaledDelivery extends DeliveryNotice {
   account: AccountName;
   eventType: EventType;
   /** null: the body names none. */
   orderId: OrderId | null;
   deliveryId: DeliveryId;
-  /** ISO instant. */
-  receivedAt: string;
-  /** The status that the body claims; a hint. */
-  status?: string;
-  /** Of the delivery's trace, where traces are on. */
-  traceparent?: string;
   /** Set if the ingress admitted the delivery by its path alone. It checks generation and secret before it forwards the delivery. */
   uncheckedGeneration?: string;
   /** Why the ingress must park it. */
@@ -27,10 +22,7 @@ export interface JournaledDelivery {
 
 declare const brand: unique symbol;
 
-/**
- * Names deliveries that the ingress forwards together: all of one event type about one order, or one without an order. JSON
- * of the common parts of their keys.
- */
+/** Names deliveries that the ingress forwards together: all of one event type about one order, or one without an order. */
 export type GroupId = string & { readonly [brand]: 'GroupId' };
 
 /**
@@ -42,15 +34,6 @@ export type JournalKey = [seq: number, account: AccountName, eventType: EventTyp
 /** The group of an entry. */
 export function groupIdOf([seq, account, eventType, orderId]: JournalKey): GroupId {
   return JSON.stringify(orderId === '' ? [account, eventType, '', seq] : [account, eventType, orderId]) as GroupId;
-}
-
-/** The account of a group. */
-export const accountOf = (id: GroupId): AccountName => (JSON.parse(id) as [AccountName])[0];
-
-/** The keys of a group's entries. */
-export function keysOf(id: GroupId, seqs: readonly number[]): JournalKey[] {
-  const [account, eventType, orderId] = JSON.parse(id) as [AccountName, EventType, OrderId | ''];
-  return seqs.map((seq) => [seq, account, eventType, orderId]);
 }
 
 /** The value of an entry: the delivery without the parts in its key. */

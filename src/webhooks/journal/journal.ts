@@ -7,8 +7,7 @@ import {
   toDelivery,
   toValue,
 } from './entries.js';
-import type { JournalDatabase } from './file.js';
-import { prepareFolder } from './folder.js';
+import { type JournalDatabase, prepareFolder } from './file.js';
 import { lockJournal } from './lock.js';
 import { estimate, type JournalStore, openJournalStore } from './store.js';
 

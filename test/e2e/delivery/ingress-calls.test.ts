@@ -40,9 +40,10 @@ it('whatever an ingress does, it makes only the calls that the page about securi
   const outcomes = [];
   for (const key of [fresh, fresh, broken, ended]) outcomes.push(await port.toOrder(key, [newDelivery()]));
   expect(outcomes).toEqual(['started', 'signalled', 'started', 'late']);
-  await port.signalOrder(fresh, [newDelivery()]);
-  await port.isSettled(fresh);
+  await port.signal(followOrderId(fresh), [newDelivery()]);
+  await port.isSettled(followOrderId(fresh));
   await port.toReport({ account, about: fresh.orderId }, [newReport()]);
+  await port.isKnown({ account, about: fresh.orderId });
   const { deliveryId, receivedAt } = newDelivery();
   const parked = { account, eventType: 'status_changed', reason: 'noOrderId', deliveryId, receivedAt } as const;
   await port.park({ ...parked, sealed: 'sealed' });

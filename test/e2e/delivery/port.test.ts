@@ -64,13 +64,12 @@ describe('deliveries about an order', () => {
 
   it('reach an open run without a start, and say when there is none', async () => {
     const key = anOrder();
-    const deliveries = Array.from({ length: 1_001 }, notice);
-    expect(await port.signalOrder(key, deliveries)).toBe(false);
+    const deliveries = [notice(), notice()];
+    expect(await port.signal(followOrderId(key), deliveries)).toBe(false);
     await expect(handleOf(followOrderId(key)).describe()).rejects.toThrow();
     await follow(key);
-    expect(await port.signalOrder(key, deliveries)).toBe(true);
-    const sizes = (await signalsOf(followOrderId(key))).map((one) => one.deliveries.length);
-    expect(sizes).toEqual([1_000, 1]);
+    expect(await port.signal(followOrderId(key), deliveries)).toBe(true);
+    expect(await signalsOf(followOrderId(key))).toEqual([{ deliveries }]);
   });
 
   it('keep the place of a new order until its run has read it or has ended', async () => {
@@ -80,41 +79,36 @@ describe('deliveries about an order', () => {
       ...orderStart(read, taskQueue),
       typedSearchAttributes: [{ key: rideStatusKey, value: 'Driving' }],
     });
-    expect([await port.isSettled(unread), await port.isSettled(read)]).toEqual([false, true]);
+    const isSettled = (key: ReturnType<typeof anOrder>) => port.isSettled(followOrderId(key));
+    expect([await isSettled(unread), await isSettled(read)]).toEqual([false, true]);
     await handleOf(followOrderId(unread)).terminate();
-    expect([await port.isSettled(unread), await port.isSettled(anOrder())]).toEqual([true, true]);
-  });
-
-  it('are several signals when there are thousands', async () => {
-    const key = anOrder();
-    const deliveries = Array.from({ length: 2_001 }, notice);
-    expect(await port.toOrder(key, deliveries)).toBe('started');
-    const signals = await signalsOf(followOrderId(key));
-    expect(signals.map((one) => one.deliveries.length)).toEqual([1_000, 1_000, 1]);
-    expect(signals.flatMap((one) => one.deliveries)).toEqual(deliveries);
+    expect([await isSettled(unread), await isSettled(anOrder())]).toEqual([true, true]);
   });
 });
 
 describe('a report about an order', () => {
-  it('starts no run by itself, but joins one, and starts one for an order that is followed or was', async () => {
-    const [unknown, known] = [anOrder(), anOrder()];
-    const about = ({ account, orderId }: typeof known) => ({ account, about: orderId });
-    expect(await port.signalReport(about(unknown), [notice()])).toBe(false);
-    await follow(known);
-    await handleOf(followOrderId(known)).terminate();
-    expect(await port.signalReport(about(known), [notice()])).toBe(true);
-    await port.toReport(about(unknown), [notice()]);
-    expect([await port.signalReport(about(unknown), [notice()]), await port.isReportSettled(about(unknown))]).toEqual([
-      true,
-      false,
-    ]);
+  it('is about a known one where a run follows the order or did', async () => {
+    const { account, orderId } = anOrder();
+    const isKnown = () => port.isKnown({ account, about: orderId });
+    expect(await isKnown()).toBe(false);
+    await follow({ account, orderId });
+    expect(await isKnown()).toBe(true);
+    await handleOf(followOrderId({ account, orderId })).terminate();
+    expect(await isKnown()).toBe(true);
+  });
+
+  it('keeps its place until its run has nothing to read, for ten minutes, or has ended', async () => {
+    const { account, orderId } = anOrder();
+    const id = companyReportId({ account, about: orderId });
+    expect(await port.signal(id, [notice()])).toBe(false);
+    await port.toReport({ account, about: orderId }, [notice()]);
+    expect([await port.signal(id, [notice()]), await port.isSettled(id)]).toEqual([true, false]);
     const later = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 601_000);
-    expect(await port.isReportSettled(about(unknown)), 'after ten minutes').toBe(true);
+    expect(await port.isSettled(id), 'after ten minutes').toBe(true);
     later.mockRestore();
-    const id = companyReportId(about(unknown));
     expect(await signalsOf(id)).toHaveLength(2);
     await handleOf(id).terminate();
-    expect(await port.isReportSettled(about(unknown))).toBe(true);
+    expect(await port.isSettled(id)).toBe(true);
   });
 });
 

@@ -2,8 +2,7 @@ import { setTimeout as realTime } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createForwarder, type Forwarder } from '../../../src/webhooks/forward/forwarder.js';
-import { TooManyNewOrders } from '../../../src/webhooks/forward/new-orders.js';
-import { TooManyParked } from '../../../src/webhooks/forward/parked-share.js';
+import { ShareUsedUp, type WaitReason } from '../../../src/webhooks/forward/starts.js';
 import { type Journal, openJournal } from '../../../src/webhooks/journal/journal.js';
 import { isLong } from '../../support/long.js';
 import { aDelivery, aFolder, contentOf } from '../journal/folders.js';
@@ -14,6 +13,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 
 afterEach(() => void vi.useRealTimers());
 
 const weathers = ['fine', 'down', 'oneOrderStuck', 'flaky', 'checkUnknown', 'crowded', 'fullOfParked'] as const;
+const fullWeathers = { newOrders: 'crowded', parked: 'fullOfParked' } as const;
 const contents = {
   plain: {},
   unchecked: { uncheckedGeneration: 'g1' },
@@ -53,11 +53,9 @@ async function open(world: World): Promise<void> {
     if (world.weather === 'checkUnknown') throw new Error('not known yet');
     return null;
   };
-  const roomForNew = () => (world.weather === 'crowded' ? 0 : 1);
-  const roomToPark = () => (world.weather === 'fullOfParked' ? 0 : 1);
   const { journal, temporal } = world;
-  const room = { roomForNew: { newOrders: roomForNew, newReports: roomForNew }, roomToPark };
-  world.forwarder = createForwarder({ journal, port: temporal.port, check, ...room, concurrency: 3 });
+  const room = (reason: WaitReason) => (world.weather === fullWeathers[reason] ? 0 : 1);
+  world.forwarder = createForwarder({ journal, port: temporal.port, check, room, concurrency: 3 });
   world.forwarder.start();
 }
 
@@ -68,8 +66,8 @@ async function close({ forwarder, journal }: World): Promise<void> {
 
 function refusal({ weather, temporal }: World, call: string): Error | undefined {
   if (weather === 'down') return unavailable();
-  if (weather === 'crowded' && call.startsWith('order')) return new TooManyNewOrders('newOrders');
-  if (weather === 'fullOfParked' && call.startsWith('parked')) return new TooManyParked();
+  if (weather === 'crowded' && call.startsWith('order')) return new ShareUsedUp('newOrders');
+  if (weather === 'fullOfParked' && call.startsWith('parked')) return new ShareUsedUp('parked');
   if (weather === 'oneOrderStuck' && call.startsWith('order stuck')) return new Error('takes no more signals');
   return weather === 'flaky' && temporal.calls.length % 3 !== 0 ? new Error('lost') : undefined;
 }
