@@ -6,11 +6,11 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
-COPY local local
-COPY sandbox sandbox
+COPY dev/stack dev/stack
+COPY dev/sandbox dev/sandbox
 COPY src src
 # Compiles, and bundles the workflows, so that a worker needs neither sources nor time for it at its start.
-RUN node local/prepare.mjs
+RUN node dev/stack/prepare.mjs
 # What is in the image, for those who look for known faults in it.
 RUN npm sbom --omit=dev --sbom-format=cyclonedx > sbom.cdx.json
 # What is left of the packages is what runs; the native library comes for five platforms.
@@ -39,7 +39,7 @@ USER 1000:1000
 CMD ["worker"]
 
 FROM runtime AS sandbox
-COPY --from=build /build/dist/sandbox dist/sandbox
+COPY --from=build /build/dist/dev/sandbox dist/dev/sandbox
 COPY deploy/image/sandbox-bin bin
 CMD ["sandbox"]
 

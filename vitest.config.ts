@@ -6,7 +6,7 @@ import { LongestFirst } from './test/setup/longest-first.js';
 const isolate = false;
 
 // These meet a real Temporal server, started once per run by the global set-up; all other tests need none.
-const needServers = ['test/{workflows,e2e,processes,replay,local/servers}/**/*.test.ts'];
+const needServers = ['test/{workflows,e2e,processes,replay,dev/stack/servers}/**/*.test.ts'];
 
 export default defineConfig({
   test: {

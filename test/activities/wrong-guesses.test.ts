@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Sandbox, sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
+import { type Sandbox, sandboxCredentials, startSandbox } from '../../dev/sandbox/sandbox.js';
 import { toReadTrouble } from '../../src/activities/looking.js';
 import { parseContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { interfaceTerms } from '../../src/contracts/interface-terms.js';

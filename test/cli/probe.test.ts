@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { FaultInput } from '../../sandbox/faults.js';
-import { fakeDriver } from '../../sandbox/order-bodies.js';
-import type { OtherAnswer } from '../../sandbox/other-answers.js';
-import { type Sandbox, type SandboxOptions, sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
+import type { FaultInput } from '../../dev/sandbox/faults.js';
+import { fakeDriver } from '../../dev/sandbox/order/bodies.js';
+import type { OtherAnswer } from '../../dev/sandbox/other-answers.js';
+import { type Sandbox, type SandboxOptions, sandboxCredentials, startSandbox } from '../../dev/sandbox/sandbox.js';
 import type { Finding } from '../../src/cli/probe/asking.js';
 import { parseContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { parseOrderReply } from '../../src/contracts/order-reply.js';

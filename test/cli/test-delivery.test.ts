@@ -10,7 +10,7 @@ import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
 import { createSealer } from '../../src/sealing/sealer.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
 import { createVerification, toDeliverySecret, type VerificationSettings } from '../../src/webhooks/verification.js';
-import { type Receiver, startReceiver } from '../sandbox/receiver.js';
+import { type Receiver, startReceiver } from '../dev/sandbox/receiver.js';
 import { encodedKey } from '../settings/env.js';
 import { fakeProcess } from './fake-process.js';
 

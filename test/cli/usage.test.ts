@@ -4,7 +4,7 @@ import { toDurationMs } from '../../src/cli/arguments.js';
 import { createContext } from '../../src/cli/command.js';
 import { FaretrailError } from '../../src/domain/errors.js';
 import type { Env } from '../../src/settings/env-reader.js';
-import { newRide } from '../sandbox/booking-calls.js';
+import { newRide } from '../dev/sandbox/booking-calls.js';
 import { jsonFile, textFile } from '../support/json-file.js';
 import { type CliRun, fakeProcess, nowhere, runHere } from './fake-process.js';
 

@@ -2,7 +2,7 @@ import { isAbsolute, join, relative } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { rolldown } from 'rolldown';
 import { expect, it } from 'vitest';
-import { projectRoot } from '../../local/temporal/project-root.js';
+import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import { orderHandle } from '../../src/client/handles.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 

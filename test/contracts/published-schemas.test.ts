@@ -2,9 +2,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { publishedAsyncApi } from '../../local/published-asyncapi.js';
-import { publishedOpenApi } from '../../local/published-openapi.js';
-import { publishedSchemas, toPublishedSchema } from '../../local/published-schemas.js';
+import { publishedAsyncApi } from '../../dev/stack/published-asyncapi.js';
+import { publishedOpenApi } from '../../dev/stack/published-openapi.js';
+import { publishedSchemas, toPublishedSchema } from '../../dev/stack/published-schemas.js';
 import { recordedRuns } from '../replay/payloads.js';
 
 type Name = keyof typeof publishedSchemas;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { projectRoot } from '../../local/temporal/project-root.js';
+import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 
 export const inProject = (path: string): string => join(projectRoot, path);
 

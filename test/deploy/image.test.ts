@@ -38,7 +38,12 @@ describe('a command of the image', () => {
   for (const folder of ['bin', 'sandbox-bin'])
     cpSync(inProject(`deploy/image/${folder}`), join(app, 'bin'), { recursive: true });
 
-  const entries = { faretrail: 'src/starter', ingress: 'src/ingress', sandbox: 'sandbox/main', worker: 'src/worker' };
+  const entries = {
+    faretrail: 'src/starter',
+    ingress: 'src/ingress',
+    sandbox: 'dev/sandbox/main',
+    worker: 'src/worker',
+  };
   it('is one of these four', () => expect(readdirSync(join(app, 'bin')).sort()).toEqual(Object.keys(entries)));
 
   it.each(Object.entries(entries))(

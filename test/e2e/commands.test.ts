@@ -3,7 +3,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { afterEach, describe, expect, inject, it } from 'vitest';
 import { parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
 import { nowhere, runHere } from '../cli/fake-process.js';
-import { newRide } from '../sandbox/booking-calls.js';
+import { newRide } from '../dev/sandbox/booking-calls.js';
 import { newDelivery } from '../support/delivery/deliveries.js';
 import { jsonFile } from '../support/json-file.js';
 import { useNotifyReceiver } from '../support/notify/receiver.js';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { ensureEndpoint } from '../../local/stack/nexus-endpoint.js';
-import { inMs, newRide } from '../sandbox/booking-calls.js';
+import { ensureEndpoint } from '../../dev/stack/run/nexus-endpoint.js';
+import { inMs, newRide } from '../dev/sandbox/booking-calls.js';
 import { isLong } from '../support/long.js';
 import { useOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';

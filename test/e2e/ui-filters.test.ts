@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { projectRoot } from '../../local/temporal/project-root.js';
+import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import * as workflows from '../../src/workflows/index.js';
 import { shows, startFollowing, useOrderStack } from '../support/order/stack.js';
 

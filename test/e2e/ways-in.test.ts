@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { requestRide } from '../../src/workflows/ride/request-ride.js';
-import { inMs, newRide } from '../sandbox/booking-calls.js';
+import { inMs, newRide } from '../dev/sandbox/booking-calls.js';
 import { useOrderStack } from '../support/order/stack.js';
 import { type RideKey, useWaysIn, type WayIn } from '../support/order/ways-in.js';
 import { account, completes, goesOn, ordersOf, stands } from '../support/ride/rides.js';

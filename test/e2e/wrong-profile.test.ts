@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
-import type { FaultInput } from '../../sandbox/faults.js';
+import type { FaultInput } from '../../dev/sandbox/faults.js';
 import { workerEnv } from '../support/accounts.js';
 import { deliver, deliveryOf } from '../support/delivery/deliveries.js';
 import { jsonFile } from '../support/json-file.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
-import { freePort } from '../../local/temporal/free-port.js';
-import { tokenRequestsIn } from '../../sandbox/ledger-questions.js';
+import { tokenRequestsIn } from '../../dev/sandbox/ledger-questions.js';
+import { freePort } from '../../dev/stack/temporal/free-port.js';
 import { jsonFile } from '../support/json-file.js';
 import { startFleet } from '../support/worker/fleet.js';
 import { startWorkerProcess } from '../support/worker/process.js';

@@ -1,6 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 import { describe, expect, inject, it, vi } from 'vitest';
-import { type Sandbox, sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
+import { type Sandbox, sandboxCredentials, startSandbox } from '../../dev/sandbox/sandbox.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import { workerEnv } from '../support/accounts.js';
 import { jsonFile } from '../support/json-file.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { mostCallsWithin } from '../../sandbox/ledger-questions.js';
+import { mostCallsWithin } from '../../dev/sandbox/ledger-questions.js';
 import { createFaretrailClient } from '../../src/client/index.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { businessCallStart } from '../../src/temporal/starts.js';

@@ -7,7 +7,7 @@ import { type OrderId, toAccountName } from '../../src/domain/keys.js';
 import type { Notify } from '../../src/domain/notify/receivers.js';
 import { readTraceHeader } from '../../src/domain/trace-context.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
-import { newRide } from '../sandbox/booking-calls.js';
+import { newRide } from '../dev/sandbox/booking-calls.js';
 import { startNotifyReceiver } from '../support/notify/receiver.js';
 import { shows, startFollowing } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
 import { expect, inject, it } from 'vitest';
-import { projectRoot } from '../../local/temporal/project-root.js';
+import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 
 // The scripts of docker-compose.yml that run in images of other projects, with the programs that these have on their path.
 const folder = mkdtempSync(join(tmpdir(), 'faretrail-scripts-'));

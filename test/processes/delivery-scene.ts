@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { expect, inject, vi } from 'vitest';
-import { startDevServer } from '../../local/temporal/dev-server.js';
+import { startDevServer } from '../../dev/stack/temporal/dev-server.js';
 import { type OrderId, toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { SubscriptionStatus } from '../../src/domain/subscription/status.js';
 import type { EventType } from '../../src/domain/subscription/subscription.js';

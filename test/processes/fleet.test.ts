@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { tokenRequestsIn } from '../../sandbox/ledger-questions.js';
+import { tokenRequestsIn } from '../../dev/sandbox/ledger-questions.js';
 import type { RideInterface } from '../../src/domain/account.js';
 import { fromFollowOrderId } from '../../src/domain/workflow-ids.js';
 import { isLong } from '../support/long.js';

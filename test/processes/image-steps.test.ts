@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { startSandbox } from '../../sandbox/sandbox.js';
+import { startSandbox } from '../../dev/sandbox/sandbox.js';
 import { dockerfile, inProject } from '../deploy/deployment-files.js';
 import { encodedKey } from '../settings/env.js';
 import { workerEnv } from '../support/accounts.js';

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { arrivedAt } from '../../bench/arrivals.js';
-import { type IngressSite, openSite } from '../../bench/ingress-place.js';
-import type { IngressProcess } from '../../bench/ingress-process.js';
-import { webhookPath } from '../../bench/webhook-load.js';
-import { freePort } from '../../local/temporal/free-port.js';
+import { arrivedAt } from '../../dev/bench/arrivals.js';
+import { type IngressSite, openSite } from '../../dev/bench/ingress-place.js';
+import type { IngressProcess } from '../../dev/bench/ingress-process.js';
+import { webhookPath } from '../../dev/bench/webhook-load.js';
+import { freePort } from '../../dev/stack/temporal/free-port.js';
 import { isLong } from '../support/long.js';
 
 const size = isLong

@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest';
-import { findLeaks } from '../../chaos/leaks.js';
+import { findLeaks } from '../../dev/faults/chaos/leaks.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { type SubscriptionMemo, subscriptionMemoField } from '../../src/domain/subscription/subscription.js';
 import { followOrderId, parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { freePort } from '../../local/temporal/free-port.js';
-import { projectRoot } from '../../local/temporal/project-root.js';
-import { sandboxCredentials } from '../../sandbox/sandbox.js';
+import { sandboxCredentials } from '../../dev/sandbox/sandbox.js';
+import { freePort } from '../../dev/stack/temporal/free-port.js';
+import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { describedMetrics, shownMetrics } from '../observability/metrics-table.js';
 import { shows, startFollowing } from '../support/order/stack.js';

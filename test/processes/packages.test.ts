@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, inject, it } from 'vitest';
-import { findClientFiles, makeClientPackage } from '../../local/client-package.js';
-import { projectRoot } from '../../local/temporal/project-root.js';
+import { findClientFiles, makeClientPackage } from '../../dev/stack/client-package.js';
+import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import { isLong } from '../support/long.js';
 import { useOrderStack } from '../support/order/stack.js';
 

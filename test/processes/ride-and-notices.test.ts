@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest';
-import { freePort } from '../../local/temporal/free-port.js';
-import { type Sandbox, startSandbox } from '../../sandbox/sandbox.js';
+import { type Sandbox, startSandbox } from '../../dev/sandbox/sandbox.js';
+import { freePort } from '../../dev/stack/temporal/free-port.js';
 import { createNotifySender } from '../../src/notify-http/sender.js';
-import { newRide } from '../sandbox/booking-calls.js';
+import { newRide } from '../dev/sandbox/booking-calls.js';
 import { type WorkerEnv, workerEnv } from '../support/accounts.js';
 import { jsonFile } from '../support/json-file.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';

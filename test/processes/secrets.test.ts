@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, inject, it } from 'vitest';
-import { findLeaks } from '../../chaos/leaks.js';
-import { freePort } from '../../local/temporal/free-port.js';
-import { fakeDriver } from '../../sandbox/order-bodies.js';
-import { sandboxCredentials } from '../../sandbox/sandbox.js';
+import { findLeaks } from '../../dev/faults/chaos/leaks.js';
+import { fakeDriver } from '../../dev/sandbox/order/bodies.js';
+import { sandboxCredentials } from '../../dev/sandbox/sandbox.js';
+import { freePort } from '../../dev/stack/temporal/free-port.js';
 import { createFaretrailClient } from '../../src/client/index.js';
 import { useNotifyReceiver } from '../support/notify/receiver.js';
 import { type FollowHandle, startFollowing } from '../support/order/stack.js';

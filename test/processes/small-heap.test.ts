@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { newRide } from '../sandbox/booking-calls.js';
+import { newRide } from '../dev/sandbox/booking-calls.js';
 import { isLong } from '../support/long.js';
 import { requestedRide } from '../support/ride/rides.js';
 import { startFleet } from '../support/worker/fleet.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, inject, it } from 'vitest';
-import { startDevServer } from '../../local/temporal/dev-server.js';
+import { startDevServer } from '../../dev/stack/temporal/dev-server.js';
 import { workerEnv } from '../support/accounts.js';
 import { startWorkerProcess } from '../support/worker/process.js';
 

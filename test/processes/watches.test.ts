@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
-import { mostCallsWithin } from '../../sandbox/ledger-questions.js';
+import { mostCallsWithin } from '../../dev/sandbox/ledger-questions.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import { readWatch } from '../../src/temporal/watches.js';
 import { isLong } from '../support/long.js';

@@ -1,6 +1,6 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { projectRoot } from '../../local/temporal/project-root.js';
+import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 
 /** A history of every path through the workflows. */
 const folder = join(projectRoot, 'test/replay/histories');

@@ -5,7 +5,7 @@ const readsItsFile = 'looks for secrets in the database file of a development se
 export const devServerTests: Readonly<Record<string, string>> = {
   'test/e2e/subscription/resets.test.ts': hasItsOwn,
   'test/e2e/worker/temporal-outage.test.ts': hasItsOwn,
-  'test/local/servers/dev-server.test.ts': hasItsOwn,
+  'test/dev/stack/servers/dev-server.test.ts': hasItsOwn,
   'test/processes/caller-trace.test.ts': hasItsOwn,
   'test/processes/deliveries.test.ts': hasItsOwn,
   'test/processes/encrypted-pages.test.ts': hasItsOwn,

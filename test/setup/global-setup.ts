@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DefaultLogger } from '@temporalio/worker';
 import type { TestProject } from 'vitest/node';
-import { findDevServer, startDevServer } from '../../local/temporal/dev-server.js';
-import { projectRoot } from '../../local/temporal/project-root.js';
-import { findTimeSkippingServer } from '../../local/temporal/time-skipping-server.js';
+import { findDevServer, startDevServer } from '../../dev/stack/temporal/dev-server.js';
+import { projectRoot } from '../../dev/stack/temporal/project-root.js';
+import { findTimeSkippingServer } from '../../dev/stack/temporal/time-skipping-server.js';
 import { bundleWorkflows } from '../../src/temporal/workflow-code.js';
 import { devServerTests } from './dev-server-tests.js';
 

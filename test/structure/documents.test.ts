@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { projectRoot } from '../../local/temporal/project-root.js';
-import { figuresOf } from '../../pictures/figures.js';
+import { figuresOf } from '../../dev/pictures/figures.js';
+import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import { anchorsOf, brokenLinks, figuresIn, machinePaths, namedPages, unreachedPages } from './documents.js';
 import { filesBelow, type TextFile } from './project-files.js';
 

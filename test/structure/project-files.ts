@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { projectRoot } from '../../local/temporal/project-root.js';
+import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import { parseSource, type SourceFile } from './source-file.js';
 
 /** A file with its path below the checkout. */

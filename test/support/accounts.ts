@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { sandboxCredentials } from '../../sandbox/sandbox.js';
+import { sandboxCredentials } from '../../dev/sandbox/sandbox.js';
 import { jsonFile } from './json-file.js';
 
 /** The environment of a worker process. Names are those of a deployment. */

@@ -14,7 +14,7 @@ import {
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { searchAttributeNames } from '../../src/domain/search-attribute-names.js';
 import { businessCallStart, rideStart } from '../../src/temporal/starts.js';
-import { newRide } from '../sandbox/booking-calls.js';
+import { newRide } from '../dev/sandbox/booking-calls.js';
 import { startTimeSkippingServer } from '../support/order/time-skipping.js';
 import { attributeOf } from '../support/runs.js';
 import { quietRuntime } from '../support/worker/runtime.js';

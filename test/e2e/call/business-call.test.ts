@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { FaultInput } from '../../../sandbox/faults.js';
+import type { FaultInput } from '../../../dev/sandbox/faults.js';
 import type { BusinessCallInput, BusinessOperation } from '../../../src/domain/call.js';
 import { toOrderId } from '../../../src/domain/keys.js';
-import { newRide } from '../../sandbox/booking-calls.js';
+import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { referenceFieldId, startCall } from '../../support/call/calls.js';
 import { useOrderStack } from '../../support/order/stack.js';
 import { failureOf, repeatsCreates } from '../../support/ride/rides.js';

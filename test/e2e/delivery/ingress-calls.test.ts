@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { InterceptingCall, type Interceptor } from '@grpc/grpc-js';
 import { Client, Connection } from '@temporalio/client';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { projectRoot } from '../../../local/temporal/project-root.js';
+import { projectRoot } from '../../../dev/stack/temporal/project-root.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import { followOrderId } from '../../../src/domain/workflow-ids.js';
 import { newDelivery, newReport, portOf } from '../../support/delivery/deliveries.js';

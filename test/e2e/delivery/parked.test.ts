@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { findLeaks } from '../../../chaos/leaks.js';
+import { findLeaks } from '../../../dev/faults/chaos/leaks.js';
 import { createDeliveryActivities, type DeliveryRoutes } from '../../../src/activities/runs.js';
 import type { DeliveryResult } from '../../../src/domain/delivery.js';
 import { toAccountName } from '../../../src/domain/keys.js';

@@ -16,7 +16,7 @@ import { toDataConverter } from '../../../src/sealing/data-converter.js';
 import { createTokenLeases } from '../../../src/temporal/token-leases.js';
 import * as workflows from '../../../src/workflows/index.js';
 import * as messages from '../../../src/workflows/messages.js';
-import { newRide } from '../../sandbox/booking-calls.js';
+import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { deliver, deliveryOf, newDelivery, portOf, reported } from '../../support/delivery/deliveries.js';
 import { encrypted, misshapen, raw, undecodable } from '../../support/hostile/payloads.js';
 import { useOrderStack } from '../../support/order/stack.js';

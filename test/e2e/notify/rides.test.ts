@@ -4,7 +4,7 @@ import type { Notify } from '../../../src/domain/notify/receivers.js';
 import type { RequestRideInput } from '../../../src/domain/ride/input.js';
 import type { RideNotice } from '../../../src/domain/ride/notice.js';
 import type { RequestRideProgress } from '../../../src/workflows/ride/request-ride.js';
-import { newRide, stop } from '../../sandbox/booking-calls.js';
+import { newRide, stop } from '../../dev/sandbox/booking-calls.js';
 import { noticesOf } from '../../support/notify/notices.js';
 import { numberOf, startToldWorkflow, useNotifyReceiver } from '../../support/notify/receiver.js';
 import { useOrderStack } from '../../support/order/stack.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { newRide } from '../../sandbox/booking-calls.js';
+import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { startCall } from '../../support/call/calls.js';
 import { isLong } from '../../support/long.js';
 import { type ActivityAction, activityActions, actOn, resetPoints, resetRun } from '../../support/operator.js';

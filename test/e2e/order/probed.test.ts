@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type SandboxOptions, startSandbox } from '../../../sandbox/sandbox.js';
+import { type SandboxOptions, startSandbox } from '../../../dev/sandbox/sandbox.js';
 import { runHere } from '../../cli/fake-process.js';
 import { workerEnv } from '../../support/accounts.js';
 import { textFile } from '../../support/json-file.js';

@@ -6,8 +6,8 @@ import type { RideStanding } from '../../../src/domain/ride/ride.js';
 import { rideStart } from '../../../src/temporal/starts.js';
 import { cancelRideUpdate, updateRideUpdate } from '../../../src/workflows/messages.js';
 import type { requestRide } from '../../../src/workflows/ride/request-ride.js';
+import { inMs, newRide } from '../../dev/sandbox/booking-calls.js';
 import { startReplayer } from '../../replay/replayer.js';
-import { inMs, newRide } from '../../sandbox/booking-calls.js';
 import { isLong } from '../../support/long.js';
 import {
   account,

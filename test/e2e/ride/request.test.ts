@@ -5,7 +5,7 @@ import type { RequestRideInput } from '../../../src/domain/ride/input.js';
 import { followOrderId } from '../../../src/domain/workflow-ids.js';
 import { repeatWhenLost } from '../../../src/temporal/runs.js';
 import type { RequestRideProgress } from '../../../src/workflows/ride/request-ride.js';
-import { newRide } from '../../sandbox/booking-calls.js';
+import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { startToldWorkflow } from '../../support/notify/receiver.js';
 import type { FollowHandle } from '../../support/order/stack.js';
 import {

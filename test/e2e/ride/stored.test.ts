@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, it, vi } from 'vitest';
 import { toOrderId } from '../../../src/domain/keys.js';
 import { runHere } from '../../cli/fake-process.js';
-import { newRide } from '../../sandbox/booking-calls.js';
+import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { patient } from '../../support/patience.js';
 import {
   account,

@@ -1,6 +1,6 @@
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterEach, describe, expect, it } from 'vitest';
-import { findLeaks } from '../../../chaos/leaks.js';
+import { findLeaks } from '../../../dev/faults/chaos/leaks.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { subscriptionId } from '../../../src/domain/workflow-ids.js';
 import { createSealer } from '../../../src/sealing/sealer.js';

@@ -6,7 +6,7 @@ import type { FollowRequest } from '../../../src/domain/order/input.js';
 import { followOrderId } from '../../../src/domain/workflow-ids.js';
 import { changeSeenSignal } from '../../../src/workflows/messages.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
-import { newRide } from '../../sandbox/booking-calls.js';
+import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { startCall } from '../../support/call/calls.js';
 import { deliver, deliveryOf, newDelivery } from '../../support/delivery/deliveries.js';
 import { undecodable } from '../../support/hostile/payloads.js';

@@ -3,7 +3,7 @@ import { expect, vi } from 'vitest';
 import type { RideResolution } from '../../../src/domain/ride/input.js';
 import { changeRideStart } from '../../../src/temporal/starts.js';
 import type { changeRide } from '../../../src/workflows/ride/request-ride.js';
-import { newRide } from '../../sandbox/booking-calls.js';
+import { newRide } from '../../dev/sandbox/booking-calls.js';
 import type { OrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import {

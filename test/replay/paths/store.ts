@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { newRide } from '../../sandbox/booking-calls.js';
+import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { noticesOf } from '../../support/notify/notices.js';
 import { type OrderStack, shows } from '../../support/order/stack.js';
 import { completes, doubtfulRide, requestedRide, rideUnderWay } from '../../support/ride/rides.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { sandboxReferenceFields } from '../../../sandbox/sandbox.js';
+import { sandboxReferenceFields } from '../../../dev/sandbox/sandbox.js';
 import type { BusinessCallInput, BusinessOperation } from '../../../src/domain/call.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { businessCallStart } from '../../../src/temporal/starts.js';

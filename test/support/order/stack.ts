@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, Connection, type WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, inject, vi } from 'vitest';
-import { type SandboxOptions, startSandbox } from '../../../sandbox/sandbox.js';
+import { type SandboxOptions, startSandbox } from '../../../dev/sandbox/sandbox.js';
 import type { StorePort, WatchingPorts } from '../../../src/activities/index.js';
 import { loadWorkerConfig } from '../../../src/config.js';
 import type { RideInterface } from '../../../src/domain/account.js';

@@ -23,7 +23,7 @@ import { rideStart } from '../../../src/temporal/starts.js';
 import { changeSeenSignal } from '../../../src/workflows/messages.js';
 import type { FollowOrderLimits, followOrder } from '../../../src/workflows/order/follow-order.js';
 import type { requestRide } from '../../../src/workflows/ride/request-ride.js';
-import { newRide } from '../../sandbox/booking-calls.js';
+import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { type WorkerEnv, workerEnv } from '../accounts.js';
 import { patient } from '../patience.js';
 import { eventsOf } from '../runs.js';

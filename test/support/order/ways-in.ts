@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, inject, vi } from 'vitest';
-import { ensureEndpoint } from '../../../local/stack/nexus-endpoint.js';
+import { ensureEndpoint } from '../../../dev/stack/run/nexus-endpoint.js';
 import {
   type CallInput,
   type CallResult,

@@ -1,4 +1,4 @@
-import type { Fault, FaultInput } from '../../../sandbox/faults.js';
+import type { Fault, FaultInput } from '../../../dev/sandbox/faults.js';
 
 const onEffect = <K extends Fault['kind']>(kind: K) => [{ kind }, { kind, when: 'answer' }] as FaultInput[];
 const onShapes = <K extends Fault['kind']>(kind: K) => [{ kind }, { kind, shape: 'envelope' }] as FaultInput[];

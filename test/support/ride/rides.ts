@@ -11,7 +11,7 @@ import type { RequestRideInput } from '../../../src/domain/ride/input.js';
 import type { RideStanding } from '../../../src/domain/ride/ride.js';
 import { rideStart } from '../../../src/temporal/starts.js';
 import type { RequestRideProgress, requestRide } from '../../../src/workflows/ride/request-ride.js';
-import { newRide } from '../../sandbox/booking-calls.js';
+import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { jsonFile } from '../json-file.js';
 import { type OrderStack, type Place, useOrderStack } from '../order/stack.js';
 import { patient } from '../patience.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll } from 'vitest';
-import { type Postgres, startPostgres } from '../../../local/postgres/postgres.js';
+import { type Postgres, startPostgres } from '../../../dev/stack/postgres/postgres.js';
 
 /** A PostgreSQL server for the tests of a file. */
 export interface TestPostgres extends Postgres {

@@ -13,7 +13,7 @@ import {
   type WorkerOptions,
 } from '@temporalio/worker';
 import { afterAll, beforeAll, inject } from 'vitest';
-import { underLock } from '../../../local/temporal/server-cache.js';
+import { underLock } from '../../../dev/stack/temporal/server-cache.js';
 import type { OrderStack } from '../order/stack.js';
 
 /** A worker of a caller, with the workflow of an example and `caller-workflows.ts`. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, inject } from 'vitest';
-import { type SandboxOptions, startSandbox } from '../../../sandbox/sandbox.js';
+import { type SandboxOptions, startSandbox } from '../../../dev/sandbox/sandbox.js';
 import type { RideInterface } from '../../../src/domain/account.js';
 import { loadTemporalSettings } from '../../../src/temporal/connection.js';
 import { type WorkerEnv, workerEnv } from '../accounts.js';

@@ -2,8 +2,8 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import { nodeArgs } from '../../../local/stack/node-args.js';
-import { projectRoot } from '../../../local/temporal/project-root.js';
+import { nodeArgs } from '../../../dev/stack/run/node-args.js';
+import { projectRoot } from '../../../dev/stack/temporal/project-root.js';
 import type { WorkerEnv } from '../accounts.js';
 
 /** A process of ours, as it is deployed. */

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { cutOff } from '../../../chaos/disk.js';
+import { cutOff } from '../../../dev/faults/chaos/disk.js';
 import { isLong } from '../../support/long.js';
 import { aDelivery, aFolder, aJournal, contentOf } from './folders.js';
 

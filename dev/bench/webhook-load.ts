@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import { toAccountName } from '../../src/domain/keys.js';
+import { type KeyRing, parseKeyRing } from '../../src/sealing/key-ring.js';
+import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
+import { sandboxCredentials } from '../sandbox/sandbox.js';
+
+/** One key for the whole bench, since paths and settings must agree. */
+export const webhookKeys = `k1:${randomBytes(32).toString('base64url')}`;
+/** The address that the bench's subscription accepts. */
+export const generation = 'bench';
+
+const bodyBytes = 2_048;
+const account = toAccountName('business');
+
+/** The path of deliveries for the bench's subscription. */
+export const webhookPath = createWebhookPaths(ring()).pathOf({ account, eventType: 'status_changed', generation });
+
+function ring(): KeyRing {
+  const parsed = parseKeyRing(webhookKeys);
+  if ('problems' in parsed) throw new Error(parsed.problems.join());
+  return parsed.ring;
+}
+
+/** Makes requests like those of the service: 2 kB each, no two equal. */
+export function requestMaker(port: number): (orderId: string, status: string) => string {
+  let made = 0;
+  return (orderId, status) => {
+    made += 1;
+    const body = JSON.stringify({
+      event_type: 'status_changed',
+      order_id: orderId,
+      business_id: sandboxCredentials.business.businessId,
+      status,
+      timestamp: new Date().toISOString(),
+      sequence: made,
+    });
+    const padded = `${body.slice(0, -1)},"note":"${'x'.repeat(Math.max(0, bodyBytes - body.length - 10))}"}`;
+    const head = `POST ${webhookPath} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\n`;
+    return `${head}content-length: ${padded.length}\r\n\r\n${padded}`;
+  };
+}

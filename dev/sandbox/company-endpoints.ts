@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { type Answer, errorAnswer, jsonAnswer } from './answers.js';
+import { type Endpoint, tokenFacts } from './endpoint.js';
+import { invalidBody, parsedBody, refuseBusinessCall } from './request-checks.js';
+import { productBodies, sandboxReferenceFields } from './ride/catalogue.js';
+import type { AddedCode } from './ride/reference-codes.js';
+import type { SandboxState } from './sandbox-state.js';
+
+/** Settings of the company: name and scope given, the rest assumed. */
+export const companySettingsEndpoint = (state: SandboxState): Endpoint => ({
+  operation: 'companySettings',
+  method: 'GET',
+  url: '/v1/companies/settings',
+  prepare: (call) => ({
+    facts: tokenFacts(state.tokens.ofHeader(call.headers.authorization)),
+    answer: () => refuseBusinessCall(state, call, 'order') ?? answerSettings(state),
+  }),
+});
+
+/** The products at a place: name and scope given, the rest assumed. */
+export const productsEndpoint = (state: SandboxState): Endpoint => ({
+  operation: 'products',
+  method: 'POST',
+  url: '/v1/products',
+  prepare: (call) => ({
+    facts: tokenFacts(state.tokens.ofHeader(call.headers.authorization)),
+    answer: () => refuseBusinessCall(state, call, 'order') ?? answerProducts(parsedBody(call.body)),
+  }),
+});
+
+/** Add codes to a reference field. The answer accepts or refuses each code: name and scope given, the rest assumed. */
+export const addReferenceCodeEndpoint = (state: SandboxState): Endpoint => ({
+  operation: 'addReferenceCode',
+  method: 'POST',
+  url: '/v1/reference-fields/:referenceFieldId/codes',
+  prepare: (call) => ({
+    facts: tokenFacts(state.tokens.ofHeader(call.headers.authorization)),
+    answer: () =>
+      refuseBusinessCall(state, call, 'company.reference') ??
+      answerCodes(state, call.params.referenceFieldId ?? '', parsedBody(call.body)),
+  }),
+});
+
+const answerSettings = ({ bookingSettings }: SandboxState): Answer =>
+  jsonAnswer(200, {
+    mandatory_destination: bookingSettings.mandatoryDestination,
+    allow_multi_riders: true,
+    references: sandboxReferenceFields.map(({ id, title }) => ({
+      id,
+      title,
+      mandatory: bookingSettings.mandatoryReferences.includes(id),
+    })),
+    payment_types: ['monthly_invoice'],
+  });
+
+const Place = z.looseObject({ lat: z.number().min(-90).max(90), lng: z.number().min(-180).max(180) });
+const ProductsBody = z.looseObject({
+  origin: Place,
+  destination: Place.optional(),
+  scheduled_at: z.iso.datetime({ offset: true }).optional(),
+});
+
+const polarLatitude = 75; // the sandbox offers no product beyond it, so that tests can see a refusal
+
+function answerProducts(body: unknown): Answer {
+  const { data, error } = ProductsBody.safeParse(body);
+  if (error) return invalidBody(error);
+  if (Math.abs(data.origin.lat) > polarLatitude) {
+    return errorAnswer(422, 'AREA_NOT_SERVED', 'nothing can be ordered there', { details: { origin: 'not served' } });
+  }
+  const products = { transportation: productBodies('transportation'), delivery: productBodies('delivery') };
+  return jsonAnswer(200, { products });
+}
+
+const CodesBody = z.array(z.looseObject({})).min(1);
+
+function answerCodes({ referenceCodes }: SandboxState, referenceFieldId: string, body: unknown): Answer {
+  if (!sandboxReferenceFields.some(({ id }) => String(id) === referenceFieldId)) {
+    return errorAnswer(404, 'REFERENCE_FIELD_NOT_FOUND', 'no such reference field');
+  }
+  const { data, error } = CodesBody.safeParse(body);
+  if (error) return invalidBody(error);
+  const added = data.map(({ value }) => referenceCodes.add(referenceFieldId, value));
+  const errors = added.flatMap(codeError);
+  const codes = added.flatMap((code) => (typeof code === 'string' ? [] : [{ id: code.id, value: code.value }]));
+  return jsonAnswer(200, { has_errors: errors.length > 0, data: codes, errors });
+}
+
+const reasons = {
+  INVALID_VALUE: 'must be letters and digits',
+  ALREADY_EXISTS: 'is an active code already',
+};
+
+function codeError(code: AddedCode, index: number): unknown[] {
+  if (typeof code !== 'string') return [];
+  const reason = { code, title: reasons[code] };
+  return [{ index, ...reason, field_errors: [{ field: 'value', ...reason }] }];
+}

@@ -1,0 +1,85 @@
+import { createWorkQueue } from '../work-queue.js';
+import { type DeliveryAttempt, type DeliveryLedger, isDelivered } from './ledger.js';
+import type { DeliveryMessage } from './message.js';
+import type { DeliverySender } from './sender.js';
+import type { DeliverySettings } from './settings.js';
+
+/** A delivery and its facts. */
+export interface Delivery {
+  facts: Omit<DeliveryAttempt, 'at' | 'attempt' | 'answer' | 'failure' | 'acknowledgedAs' | 'ms'>;
+  message: DeliveryMessage;
+}
+
+export interface AttemptPorts {
+  settings(): DeliverySettings;
+  ledger: DeliveryLedger;
+  sender: DeliverySender;
+  /** Divides every wait. */
+  speed: number;
+  /** Does the subscriber still exist? */
+  isLive(subscriberId: string): boolean;
+}
+
+/** Sends deliveries, a limited number at a time. Sends a delivery again that got no 2xx. */
+export function createDeliveryAttempts({ settings, ledger, sender, speed, isLive }: AttemptPorts) {
+  let isClosed = false;
+  const timers = new Set<NodeJS.Timeout>();
+  const queue = createWorkQueue(attempt, () => settings().concurrency);
+
+  function later(waitMs: number, act: () => void): void {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      act();
+    }, waitMs / speed).unref();
+    timers.add(timer);
+  }
+
+  async function send({ facts, message }: Delivery, number: number): Promise<number | null> {
+    const at = new Date().toISOString();
+    const outcome = await sender.post(message, settings().timeoutMs);
+    if (!isClosed) ledger.record({ at, ...facts, attempt: number, ...outcome });
+    return outcome.answer;
+  }
+
+  async function attempt({ delivery, number }: { delivery: Delivery; number: number }): Promise<void> {
+    if (!isDelivered(await send(delivery, number))) retry(delivery, number);
+  }
+
+  function retry(delivery: Delivery, number: number): void {
+    const waitMs = settings().retryDelaysMs[number - 1];
+    if (waitMs === undefined || isClosed) {
+      ledger.countGivenUp();
+      return;
+    }
+    ledger.countRetrying(1);
+    later(waitMs, () => {
+      ledger.countRetrying(-1);
+      if (isWanted(delivery)) queue.add({ delivery, number: number + 1 });
+      else ledger.countGivenUp();
+    });
+  }
+
+  const isWanted = ({ facts }: Delivery): boolean =>
+    isLive(facts.subscriberId) && (facts.cause === 'command' || settings().enabled);
+
+  return {
+    /** Queues the delivery after a wait. Further attempts follow the schedule. */
+    submit(delivery: Delivery, waitMs = 0): void {
+      if (waitMs === 0) queue.add({ delivery, number: 1 });
+      else later(waitMs, () => queue.add({ delivery, number: 1 }));
+    },
+    /** Sends the delivery at once, without the queue. Gives the answer to the first attempt. */
+    async sendNow(delivery: Delivery, { isRetried }: { isRetried: boolean }): Promise<number | null> {
+      const answer = await send(delivery, 1);
+      if (isRetried && !isDelivered(answer)) retry(delivery, 1);
+      return answer;
+    },
+    isClosed: () => isClosed,
+    async close(): Promise<void> {
+      isClosed = true;
+      queue.close();
+      for (const timer of timers) clearTimeout(timer);
+      await sender.close();
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { RideInterface } from '../../src/domain/account.js';
+import { type Answer, errorAnswer } from './answers.js';
+import type { OperationName } from './operations.js';
+import type { IssuedToken } from './token/tokens.js';
+
+export interface ServiceCall {
+  headers: IncomingHttpHeaders;
+  params: Record<string, string>;
+  query: Record<string, unknown>;
+  body: Buffer;
+}
+
+/** What the ledger records of a call beside its request line and its answer. */
+export interface CallFacts {
+  orderId?: string | undefined;
+  clientId?: string | undefined;
+  scope?: string | undefined;
+  tokenNumber?: number | undefined;
+  /** The header `X-Request-ID` of a create. */
+  requestId?: string | undefined;
+}
+
+/** A call before it is carried out. If a fault replaces `answer`, the call has no effect. */
+export interface PreparedCall {
+  facts: CallFacts;
+  answer(): Answer;
+}
+
+/** One operation of the service. Paths are literal here, so that a wrong contract profile fails. */
+export interface Endpoint {
+  operation: OperationName;
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  url: string;
+  prepare(call: ServiceCall): PreparedCall | Promise<PreparedCall>;
+}
+
+export const tokenFacts = (token: IssuedToken | undefined): CallFacts =>
+  token ? { clientId: token.clientId, scope: token.scope, tokenNumber: token.tokenNumber } : {};
+
+/** 401 unless the token is live (given). The code strings are assumed. */
+export function refuseToken(token: IssuedToken | undefined): Answer | undefined {
+  if (!token || token.revoked) return errorAnswer(401, 'INVALID_CREDENTIALS', 'no valid bearer token');
+  return Date.now() < token.expiresAt ? undefined : errorAnswer(401, 'TOKEN_EXPIRED', 'the token is expired');
+}
+
+/** 403 for a token of the other interface, or without the scope of the operation (assumed). */
+export function refuseScope(token: IssuedToken | undefined, at: RideInterface, scope: string): Answer | undefined {
+  if (token?.interface === at && token.scope.split(' ').includes(scope)) return undefined;
+  return errorAnswer(403, 'FORBIDDEN', `needs a token of the ${at} interface with the scope ${scope}`);
+}

@@ -1,0 +1,43 @@
+import type { ZodError } from 'zod';
+import { type Answer, errorAnswer } from './answers.js';
+import { refuseScope, refuseToken, type ServiceCall } from './endpoint.js';
+import { refuseCompany } from './order/endpoints.js';
+import type { SandboxState } from './sandbox-state.js';
+import { mediaTypeOf } from './token/form.js';
+
+/** Refuses a call of the business interface without the headers that every such call carries (assumed). */
+export function refuseBusinessCall(state: SandboxState, call: ServiceCall, scope: string): Answer | undefined {
+  const token = state.tokens.ofHeader(call.headers.authorization);
+  return (
+    refuseToken(token) ??
+    refuseScope(token, 'business', scope) ??
+    refuseHeaders(call) ??
+    refuseCompany(state, call.query.businessId)
+  );
+}
+
+/** 400 unless both headers name JSON. */
+export function refuseHeaders({ headers }: ServiceCall): Answer | undefined {
+  const must = 'must be application/json';
+  const details: Record<string, string> = {};
+  if (mediaTypeOf(headers.accept) !== 'application/json') details.Accept = must;
+  if (mediaTypeOf(headers['content-type']) !== 'application/json') details['Content-Type'] = must;
+  return Object.keys(details).length === 0
+    ? undefined
+    : errorAnswer(400, 'VALIDATION_ERROR', 'header missing', { details });
+}
+
+/** The JSON of a body; undefined if it is no JSON. */
+export function parsedBody(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** 400 with the wrong fields and the reasons, without their values. */
+export function invalidBody({ issues }: ZodError): Answer {
+  const details = Object.fromEntries(issues.map(({ path, message }) => [path.join('.') || 'body', message]));
+  return errorAnswer(400, 'VALIDATION_ERROR', 'body not valid', { details });
+}

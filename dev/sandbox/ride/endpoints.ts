@@ -1,0 +1,125 @@
+import { type Answer, errorAnswer, jsonAnswer } from '../answers.js';
+import { type Endpoint, type ServiceCall, tokenFacts } from '../endpoint.js';
+import { unknownOrder } from '../order/endpoints.js';
+import { type LiveOrder, statusAt } from '../order/orders.js';
+import { invalidBody, parsedBody, refuseBusinessCall } from '../request-checks.js';
+import type { SandboxState } from '../sandbox-state.js';
+import { NewOrderSchema, OrderChangeSchema } from './body.js';
+import { findProduct } from './catalogue.js';
+import { refuseCancel, refuseEdit, refuseOrder, refuseTime } from './rules.js';
+
+/** Create an order: name and scope given, the rest assumed. */
+export const createOrderEndpoint = (state: SandboxState): Endpoint => ({
+  operation: 'createOrder',
+  method: 'POST',
+  url: '/v1/orders',
+  prepare: (call) => ({
+    facts: { ...tokenFacts(state.tokens.ofHeader(call.headers.authorization)), requestId: requestIdOf(call) },
+    answer: () => refuseBusinessCall(state, call, 'order') ?? answerCreate(state, call),
+  }),
+});
+
+/** Change a scheduled order: name and scope given, the rest assumed. */
+export const updateOrderEndpoint = (state: SandboxState): Endpoint => ({
+  operation: 'updateOrder',
+  method: 'PATCH',
+  url: '/v1/orders/:orderId',
+  prepare: (call) => ({
+    facts: aboutOrder(state, call),
+    answer: () =>
+      refuseBusinessCall(state, call, 'order') ??
+      withOrder(state, call, (live) => answerUpdate(state, live, parsedBody(call.body))),
+  }),
+});
+
+/** Cancel an order: name and scope given, the rest assumed. */
+export const cancelOrderEndpoint = (state: SandboxState): Endpoint => ({
+  operation: 'cancelOrder',
+  method: 'POST',
+  url: '/v1/orders/:orderId/cancel',
+  prepare: (call) => ({
+    facts: aboutOrder(state, call),
+    answer: () =>
+      refuseBusinessCall(state, call, 'order') ?? withOrder(state, call, (live) => answerCancel(state, live)),
+  }),
+});
+
+const aboutOrder = (state: SandboxState, { headers, params: { orderId = '' } }: ServiceCall) => ({
+  ...tokenFacts(state.tokens.ofHeader(headers.authorization)),
+  orderId,
+});
+
+const withOrder = (
+  { orders }: SandboxState,
+  { params: { orderId = '' } }: ServiceCall,
+  answer: (live: LiveOrder) => Answer,
+): Answer => {
+  const live = orders.find('business', orderId);
+  return live ? answer(live) : unknownOrder();
+};
+
+/** An empty header counts as absent. */
+const requestIdOf = ({ headers }: ServiceCall): string | undefined => headers['x-request-id']?.toString() || undefined;
+
+function answerCreate(state: SandboxState, call: ServiceCall): Answer {
+  const { bookings, bookingSettings } = state;
+  const { data, error } = NewOrderSchema.safeParse(parsedBody(call.body));
+  if (error) return invalidBody(error);
+  const requestId = requestIdOf(call);
+  const before = bookingSettings.forgetsRequestIds ? undefined : bookings.repeated(requestId, call.body);
+  if (before?.isSame) return createdAnswer(state, 200, before.orderId);
+  if (before) return errorAnswer(409, 'REQUEST_ID_REUSED', 'this X-Request-ID came with another body before');
+  const refused = refuseOrder(data, bookingSettings, Date.now());
+  if (refused) return refused;
+  const { orderId } = bookings.add(data, call.body, requestId, bookingSettings);
+  return createdAnswer(state, 201, orderId);
+}
+
+const createdAnswer = ({ bookingSettings }: SandboxState, status: number, orderId: string): Answer => ({
+  ...jsonAnswer(status, { id: bookingSettings.idsAreNumbers ? Number(orderId) : orderId }),
+  orderId,
+});
+
+function answerUpdate(state: SandboxState, live: LiveOrder, body: unknown): Answer {
+  const { data: change, error } = OrderChangeSchema.safeParse(body);
+  if (error) return invalidBody(error);
+  const { orderId, scheduledAt } = live.order;
+  const booked = state.bookings.find(orderId)?.order;
+  const now = Date.now();
+  const edited = { status: statusAt(live, now), scheduledAt, product: booked && findProduct(booked.product_id) };
+  return (
+    refuseEdit(edited, { speed: state.speed, now }) ??
+    (booked
+      ? changeBooked(state, orderId, { ...booked, ...change })
+      : changeTime(state, orderId, change.scheduled_at)) ??
+    jsonAnswer(200, { id: orderId })
+  );
+}
+
+function changeBooked(
+  { bookings, bookingSettings }: SandboxState,
+  orderId: string,
+  changed: object,
+): Answer | undefined {
+  const { data, error } = NewOrderSchema.safeParse(changed);
+  if (error) return invalidBody(error);
+  const refused = refuseOrder(data, bookingSettings, Date.now());
+  if (!refused) bookings.change(orderId, data);
+  return refused;
+}
+
+/** An order that a command added has no body, so only its time can change. */
+function changeTime({ orders }: SandboxState, orderId: string, scheduledAt: string | undefined): Answer | undefined {
+  const refused = refuseTime(scheduledAt, Date.now());
+  if (!refused && scheduledAt !== undefined) orders.reschedule('business', orderId, scheduledAt);
+  return refused;
+}
+
+function answerCancel({ orders, bookingSettings }: SandboxState, live: LiveOrder): Answer {
+  const refused = refuseCancel(statusAt(live, Date.now()));
+  if (refused) return refused;
+  orders.continueWith('business', live.order.orderId, [
+    { status: 'Cancelled', afterMs: bookingSettings.cancelTakesMs },
+  ]);
+  return { status: 204, headers: {}, text: '' };
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { ScriptSchema } from '../order/orders.js';
+
+const Ms = z.int().min(0).max(86_400_000);
+
+/** How a sandbox creates, cancels and bills orders. The sandbox divides durations by its speed. */
+export const BookingSettingsSchema = z.strictObject({
+  /** Does a repeated `X-Request-ID` make a second order? Shows whether a client relies on the service to recognise it. */
+  forgetsRequestIds: z.boolean(),
+  /** Is the order id in the answer to a create a number? */
+  idsAreNumbers: z.boolean(),
+  /** The statuses of orders created from now on; null: the usual ones, on-demand or scheduled. */
+  script: ScriptSchema.nullable(),
+  /** How long after its answer a cancelled order reads `Cancelled`. */
+  cancelTakesMs: Ms,
+  /** Ids of the reference fields that an order must name. */
+  mandatoryReferences: z.array(z.int()),
+  mandatoryDestination: z.boolean(),
+  /** When there is a receipt, after the end of the order. */
+  receiptAfterMs: Ms,
+  /** When the service calculates it again, after the end of the order; null: never. */
+  receiptChangesAfterMs: Ms.nullable(),
+});
+export type BookingSettings = z.output<typeof BookingSettingsSchema>;
+
+/** A change of some settings. */
+export const BookingChangeSchema = BookingSettingsSchema.partial();
+export type BookingChange = z.input<typeof BookingChangeSchema>;
+
+export const defaultBookingSettings: BookingSettings = {
+  forgetsRequestIds: false,
+  idsAreNumbers: false,
+  script: null,
+  cancelTakesMs: 0,
+  mandatoryReferences: [],
+  mandatoryDestination: false,
+  receiptAfterMs: 0,
+  receiptChangesAfterMs: 1_800_000,
+};
+
+/** The settings after a change. Throws `ZodError`. */
+export function changedBookingSettings(settings: BookingSettings, change: BookingChange): BookingSettings {
+  const given = Object.entries(BookingChangeSchema.parse(change)).filter(([, value]) => value !== undefined);
+  return { ...settings, ...Object.fromEntries(given) };
+}

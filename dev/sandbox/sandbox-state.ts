@@ -1,0 +1,114 @@
+import { createDeliveries, type Deliveries } from './delivery/deliveries.js';
+import type { DeliveryChange } from './delivery/settings.js';
+import { createFaultBoard, type FaultBoard, seededRandom } from './faults.js';
+import { createLedger, type Ledger } from './ledger.js';
+import { createOrderBook, type OrderBook, type StatusShape } from './order/orders.js';
+import type { OtherAnswers } from './other-answers.js';
+import { createReferenceCodes, type ReferenceCodes } from './ride/reference-codes.js';
+import { type Bookings, createBookings } from './ride/rides.js';
+import {
+  type BookingChange,
+  type BookingSettings,
+  changedBookingSettings,
+  defaultBookingSettings,
+} from './ride/settings.js';
+import { createSubscriberBook, type SubscriberBook } from './subscription/subscribers.js';
+import { type AcceptedClients, defaultLifetimeSeconds, sandboxCredentials } from './token/credentials.js';
+import { type AccessTokens, createAccessTokens } from './token/tokens.js';
+
+/** The options of a sandbox, all with defaults. */
+export interface SandboxOptions {
+  /** Default 127.0.0.1. Every program that reaches the sandbox can use its commands. */
+  host?: string;
+  /** Default 0: any free port. */
+  port?: number;
+  /** How much faster than real time the scripts of orders run; default 1. */
+  speed?: number;
+  /** The seed of faults with a `probability` and of the random settings of deliveries; default 1. */
+  seed?: number;
+  partner?: {
+    clientId?: string;
+    clientSecret?: string;
+    /** Default 3600. */
+    tokenLifetimeSeconds?: number;
+    /** Default `nested`. An order may have its own. */
+    statusShape?: StatusShape;
+  };
+  business?: {
+    clientId?: string;
+    clientSecret?: string;
+    businessId?: string;
+    /** Default 899. */
+    tokenLifetimeSeconds?: number;
+    /** Default false: the fields must come as a form. */
+    acceptJsonTokenRequests?: boolean;
+  };
+  /** Settings of deliveries that differ from the defaults. */
+  deliveries?: DeliveryChange;
+  /** Settings of orders that differ from the defaults. */
+  bookings?: BookingChange;
+  /** Operations that answer otherwise than the built-in contract profile assumes. */
+  otherAnswers?: OtherAnswers;
+}
+
+/** The state of a sandbox. Endpoints read it, commands change it. */
+export interface SandboxState {
+  clients: AcceptedClients;
+  businessId: string;
+  acceptJsonTokenRequests: boolean;
+  statusShape: StatusShape;
+  tokens: AccessTokens;
+  orders: OrderBook;
+  faults: FaultBoard;
+  ledger: Ledger;
+  subscribers: SubscriberBook;
+  deliveries: Deliveries;
+  bookingSettings: BookingSettings;
+  bookings: Bookings;
+  referenceCodes: ReferenceCodes;
+  otherAnswers: OtherAnswers;
+  speed: number;
+  isDown: boolean;
+}
+
+/** Throws `ZodError` for bad settings. */
+export function createSandboxState(options: SandboxOptions): SandboxState {
+  const { speed = 1, seed = 1, partner = {}, business = {} } = options;
+  const businessId = business.businessId ?? sandboxCredentials.business.businessId;
+  const orders = createOrderBook(speed, (order, isNew) => deliveries.stepsChanged(order, isNew));
+  const subscribers = createSubscriberBook(() => deliveries.subscribersChanged());
+  const random = seededRandom(seed + 1); // its own source, so that deliveries do not change the draws of faults
+  const change = options.deliveries ?? {};
+  const bookings = createBookings(orders, speed);
+  const deliveries = createDeliveries({ orders, subscribers, businessId, speed, random, change });
+  const state: SandboxState = {
+    clients: {
+      partner: {
+        clientId: partner.clientId ?? sandboxCredentials.partner.clientId,
+        clientSecret: partner.clientSecret ?? sandboxCredentials.partner.clientSecret,
+        tokenLifetimeSeconds: partner.tokenLifetimeSeconds ?? defaultLifetimeSeconds.partner,
+      },
+      business: {
+        clientId: business.clientId ?? sandboxCredentials.business.clientId,
+        clientSecret: business.clientSecret ?? sandboxCredentials.business.clientSecret,
+        tokenLifetimeSeconds: business.tokenLifetimeSeconds ?? defaultLifetimeSeconds.business,
+      },
+    },
+    businessId,
+    acceptJsonTokenRequests: business.acceptJsonTokenRequests ?? false,
+    statusShape: partner.statusShape ?? 'nested',
+    tokens: createAccessTokens(),
+    orders,
+    faults: createFaultBoard(seededRandom(seed)),
+    ledger: createLedger(),
+    subscribers,
+    deliveries,
+    bookingSettings: changedBookingSettings(defaultBookingSettings, options.bookings ?? {}),
+    bookings,
+    referenceCodes: createReferenceCodes(),
+    otherAnswers: options.otherAnswers ?? {},
+    speed,
+    isDown: false,
+  };
+  return state;
+}

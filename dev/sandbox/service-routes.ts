@@ -1,0 +1,98 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Answer, errorAnswer } from './answers.js';
+import { addReferenceCodeEndpoint, companySettingsEndpoint, productsEndpoint } from './company-endpoints.js';
+import { faultedAnswer, hangUp, sendFaulted, sendPlainly } from './delivery/sending.js';
+import type { CallFacts, Endpoint } from './endpoint.js';
+import type { LedgerEntry } from './ledger.js';
+import { orderDetailsEndpoint, orderStatusEndpoint } from './order/endpoints.js';
+import { otherwise } from './other-answers.js';
+import { cancelOrderEndpoint, createOrderEndpoint, updateOrderEndpoint } from './ride/endpoints.js';
+import { orderReceiptEndpoint } from './ride/receipts.js';
+import type { SandboxState } from './sandbox-state.js';
+import {
+  createSubscriberEndpoint,
+  deleteSubscriberEndpoint,
+  listSubscribersEndpoint,
+} from './subscription/endpoints.js';
+import { businessTokenEndpoint, partnerTokenEndpoint } from './token/endpoints.js';
+
+/** The service: every operation, and an error in the envelope for any other path. */
+export function addServiceRoutes(app: FastifyInstance, state: SandboxState): void {
+  const endpoints = [
+    partnerTokenEndpoint,
+    businessTokenEndpoint,
+    orderStatusEndpoint,
+    orderDetailsEndpoint,
+    orderReceiptEndpoint,
+    companySettingsEndpoint,
+    productsEndpoint,
+    createOrderEndpoint,
+    updateOrderEndpoint,
+    cancelOrderEndpoint,
+    addReferenceCodeEndpoint,
+    createSubscriberEndpoint,
+    listSubscribersEndpoint,
+    deleteSubscriberEndpoint,
+  ];
+  for (const endpoint of endpoints.map((create) => create(state))) {
+    const url = state.otherAnswers[endpoint.operation]?.url ?? endpoint.url;
+    app.route({ method: endpoint.method, url, handler: serve(state, endpoint) });
+  }
+  const refuse = refuser(state);
+  app.setNotFoundHandler((request, reply) => refuse(request, reply, errorAnswer(404, 'NOT_FOUND', 'no such path')));
+  app.setErrorHandler<FastifyError>((error, request, reply) => refuse(request, reply, unreadable(error)));
+}
+
+/** The answer to a call that the HTTP server cannot read, such as one with a broken percent-encoding. */
+export const unreadable = (error: FastifyError): Answer =>
+  errorAnswer(error.statusCode ?? 500, error.code ?? 'INTERNAL_ERROR', error.message);
+
+/** Answers and records a call that fits no operation. */
+export function refuser(state: SandboxState) {
+  return (request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply => {
+    const outcome = state.isDown ? { httpStatus: null, fault: 'down' } : { httpStatus: answer.status };
+    state.ledger.record(toEntry(request, 'unknown', {}, outcome), false);
+    return state.isDown ? hangUp(reply) : sendPlainly(reply, answer);
+  };
+}
+
+function serve(state: SandboxState, endpoint: Endpoint) {
+  const { operation } = endpoint;
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const { facts, answer: inItsForm } = await endpoint.prepare({
+      headers: request.headers,
+      params: request.params as Record<string, string>,
+      query: request.query as Record<string, unknown>,
+      body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+    });
+    const usual = (): Answer => otherwise(inItsForm(), operation, state.otherAnswers[operation]);
+    const record = (httpStatus: number | null, fault?: string, made: Partial<Answer> = {}) => {
+      const { tokenNumber = facts.tokenNumber, orderId = facts.orderId } = made;
+      const entry = toEntry(request, operation, { ...facts, tokenNumber, orderId }, { httpStatus, fault });
+      state.ledger.record(entry, made.tokenNumber !== undefined);
+    };
+    if (state.isDown) {
+      record(null, 'down');
+      return hangUp(reply);
+    }
+    const fault = state.faults.take(operation, facts.orderId);
+    if (fault?.kind === 'dropConnection' && fault.when === 'request') {
+      record(null, fault.kind);
+      return hangUp(reply);
+    }
+    const answer = fault ? faultedAnswer(fault, usual, { url: request.url, now: Date.now() }) : usual();
+    const isAnswered = !(fault?.kind === 'dropConnection' && fault.when === 'answer');
+    record(isAnswered ? answer.status : null, fault?.kind, answer);
+    return fault ? sendFaulted(reply, answer, fault, () => state.isDown) : sendPlainly(reply, answer);
+  };
+}
+
+function toEntry(
+  { method, url }: FastifyRequest,
+  operation: LedgerEntry['operation'],
+  facts: CallFacts,
+  outcome: Pick<LedgerEntry, 'httpStatus' | 'fault'>,
+): LedgerEntry {
+  const path = url.split('?', 1)[0] ?? '';
+  return { at: new Date().toISOString(), operation, method, path, ...facts, ...outcome };
+}

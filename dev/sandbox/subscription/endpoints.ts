@@ -1,0 +1,78 @@
+import { type Answer, errorAnswer, jsonAnswer } from '../answers.js';
+import { type Endpoint, refuseToken, tokenFacts } from '../endpoint.js';
+import { refuseCompany } from '../order/endpoints.js';
+import { invalidBody, parsedBody, refuseHeaders } from '../request-checks.js';
+import type { SandboxState } from '../sandbox-state.js';
+import type { IssuedToken } from '../token/tokens.js';
+import { type Subscriber, SubscriptionBodySchema } from './subscribers.js';
+
+/** Create a subscriber: path, headers, body, answer and the token without scope are given. */
+export const createSubscriberEndpoint = (state: SandboxState): Endpoint => ({
+  operation: 'createSubscriber',
+  method: 'POST',
+  url: '/v1/subscribers',
+  prepare(call) {
+    const token = state.tokens.ofHeader(call.headers.authorization);
+    const answer = (): Answer =>
+      refuseCaller(state, token, call.query.businessId) ?? refuseHeaders(call) ?? answerCreate(state, call.body);
+    return { facts: tokenFacts(token), answer };
+  },
+});
+
+/** List subscribers: assumed. Without secrets, since it is unknown whether the service shows them again. */
+export const listSubscribersEndpoint = (state: SandboxState): Endpoint => ({
+  operation: 'listSubscribers',
+  method: 'GET',
+  url: '/v1/subscribers',
+  prepare({ headers, query }) {
+    const token = state.tokens.ofHeader(headers.authorization);
+    const answer = (): Answer => refuseCaller(state, token, query.businessId) ?? answerList(state);
+    return { facts: tokenFacts(token), answer };
+  },
+});
+
+/** Delete a subscriber: assumed. */
+export const deleteSubscriberEndpoint = (state: SandboxState): Endpoint => ({
+  operation: 'deleteSubscriber',
+  method: 'DELETE',
+  url: '/v1/subscribers/:id',
+  prepare({ headers, query, params: { id = '' } }) {
+    const token = state.tokens.ofHeader(headers.authorization);
+    const answer = (): Answer => refuseCaller(state, token, query.businessId) ?? answerDelete(state, id);
+    return { facts: tokenFacts(token), answer };
+  },
+});
+
+const refuseCaller = (state: SandboxState, token: IssuedToken | undefined, businessId: unknown): Answer | undefined =>
+  refuseToken(token) ?? refuseScoped(token) ?? refuseCompany(state, businessId);
+
+/** Subscriptions need a token that was requested without scope (given); 403 for any other is assumed. */
+function refuseScoped(token: IssuedToken | undefined): Answer | undefined {
+  if (token?.interface === 'business' && token.scope === '') return undefined;
+  return errorAnswer(403, 'FORBIDDEN', 'needs a token of the business interface without scope');
+}
+
+function answerCreate(state: SandboxState, body: Buffer): Answer {
+  const { data, error } = SubscriptionBodySchema.safeParse(parsedBody(body));
+  if (error) return invalidBody(error);
+  const subscriber = state.subscribers.add({ hookAddress: data.hook_address, eventType: data.event_types });
+  return jsonAnswer(201, { ...subscriberBody(state, subscriber), secret_id: subscriber.secretId });
+}
+
+/** The given fields of the answer without the secret. Times have fractions of different lengths, so a client must keep them as text. */
+const subscriberBody = ({ businessId }: SandboxState, { id, hookAddress, eventType, createdAt }: Subscriber) => ({
+  id,
+  hook_address: hookAddress,
+  event_types: [{ event_type: eventType }],
+  business_ids: [{ business_id: businessId }],
+  created_at: createdAt.replace('Z', '256789Z'),
+  updated_at: createdAt,
+});
+
+const answerList = (state: SandboxState): Answer =>
+  jsonAnswer(200, { subscribers: state.subscribers.all().map((subscriber) => subscriberBody(state, subscriber)) });
+
+const answerDelete = (state: SandboxState, id: string): Answer =>
+  state.subscribers.remove(id)
+    ? { status: 204, headers: {}, text: '' }
+    : errorAnswer(404, 'SUBSCRIBER_NOT_FOUND', 'no such subscriber');

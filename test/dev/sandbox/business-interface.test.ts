@@ -1,0 +1,193 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { FaultInput } from '../../../dev/sandbox/faults.js';
+import { sandboxProducts } from '../../../dev/sandbox/ride/catalogue.js';
+import { type Sandbox, sandboxCredentials } from '../../../dev/sandbox/sandbox.js';
+import { inMs, newRide, stop } from './booking-calls.js';
+import { call, codeOf, newToken, type Seen, sandboxOfOneTest } from './calls.js';
+
+const hour = 3_600_000;
+const { businessId } = sandboxCredentials.business;
+let sandbox: Sandbox;
+let token: string;
+beforeEach(async () => {
+  sandbox = await sandboxOfOneTest();
+  token = await newToken(sandbox, 'business', { scope: 'order company.reference' });
+});
+
+/** How a call differs from a correct one. */
+interface CallChange {
+  token?: string;
+  requestId?: string;
+  query?: string;
+  headers?: Record<string, string>;
+}
+
+/** One call of the business interface with all that it must carry. A string is sent as it is. */
+function ask(method: string, path: string, body?: unknown, change: CallChange = {}): Promise<Seen> {
+  const sent = {
+    accept: 'application/json',
+    'content-type': 'application/json',
+    authorization: `Bearer ${change.token ?? token}`,
+    ...(change.requestId === undefined ? {} : { 'x-request-id': change.requestId }),
+    ...change.headers,
+  };
+  const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
+  return call(method, `${sandbox.url}${path}${change.query ?? `?businessId=${businessId}`}`, sent, text);
+}
+
+const create = (body: unknown = newRide(), change: CallChange = {}) => ask('POST', '/v1/orders', body, change);
+const outcomeOf = (seen: Seen) => [seen.status, codeOf(seen)];
+
+describe('the same X-Request-ID again', () => {
+  const again = (change: Record<string, unknown> = {}) => create(newRide(change), { requestId: 'r-1' });
+
+  it('gives the same order for the same body, is a conflict with another body and free after a refusal', async () => {
+    expect((await again({ stops: [] })).status).toBe(400);
+    const first = await again();
+    expect(first.status).toBe(201);
+    expect(await again()).toMatchObject({ status: 200, json: first.json as object });
+    expect(outcomeOf(await again({ note_to_driver: 'other' }))).toEqual([409, 'REQUEST_ID_REUSED']);
+    expect(sandbox.createdOrders()).toHaveLength(1);
+  });
+});
+
+describe('a fault of a create', () => {
+  const once = { operation: 'createOrder', times: 1 } as const;
+  it.each<[FaultInput, number | null]>([
+    [{ kind: 'dropConnection', ...once }, null],
+    [{ kind: 'serverError', ...once }, 500],
+    [{ kind: 'unavailable', retryAfterSeconds: 1, ...once }, 503],
+    [{ kind: 'reply', status: 502, body: 'gone', ...once }, 502],
+  ])(
+    'leaves an order behind when it comes after the effect, and none when it comes before: %j',
+    async (fault, httpStatus) => {
+      const createUnder = async (when: string) => {
+        sandbox.setFault({ ...fault, when } as FaultInput);
+        return (await create(newRide(), { requestId: 'r-1' }).catch(() => ({ status: null }))).status;
+      };
+      expect(await createUnder('request')).toBe(httpStatus);
+      expect(sandbox.createdOrders()).toEqual([]);
+      expect(await createUnder('answer')).toBe(httpStatus);
+      const { orderId } = sandbox.createdOrders()[0] ?? expect.fail('no order');
+      const entry = { orderId, requestId: 'r-1', fault: fault.kind, httpStatus };
+      expect(sandbox.ledger({ operation: 'createOrder' }).at(-1)).toMatchObject(entry);
+      expect((await create(newRide(), { requestId: 'r-1' })).json).toEqual({ id: orderId });
+    },
+  );
+});
+
+describe('a create is refused', () => {
+  const origin = stop('origin', 'pick_up');
+  const destination = stop('destination', 'drop_off');
+  const withPhone = (phone: string) => ({ ...origin, actions: [{ type: 'pick_up', user: { name: 'Pat', phone } }] });
+
+  it.each([
+    [newRide({ category: 'teleport' }), 'category'],
+    [newRide({ product_id: undefined }), 'product_id'],
+    [newRide({ scheduled_at: '2031-01-01T10:00:00' }), 'scheduled_at'],
+    [newRide({ quote_id: 'q' }), 'quote_id'],
+    [newRide({ stops: [] }), 'stops'],
+    [newRide({ stops: [destination] }), 'stops.0.type'],
+    [newRide({ stops: [origin, destination, stop('on_going', 'stop_by')] }), 'stops.1.type'],
+    [newRide({ stops: [{ ...origin, actions: [] }] }), 'stops.0.actions'],
+    [newRide({ stops: [withPhone('+15550100200')] }), 'stops.0.actions.0.user.phone'],
+    [newRide({ stops: [stop('origin', 'pick_up', { lat: 91, lng: 0 })] }), 'stops.0.location.lat'],
+    [newRide({ note_to_driver: 'x'.repeat(101) }), 'note_to_driver'],
+    [newRide({ references: [{ id: 11, value: 'A1' }] }), 'references.0.title'],
+    [newRide({ category: 'delivery' }), 'stops.0.actions.0.parcel'],
+    ['{"category":', 'body'],
+  ])('with 400 that names the field for %j', async (body, field) => {
+    const seen = await create(body);
+    expect(outcomeOf(seen)).toEqual([400, 'VALIDATION_ERROR']);
+    expect(Object.keys((seen.json as { error: { details: object } }).error.details)).toContain(field);
+    expect(sandbox.createdOrders()).toEqual([]);
+  });
+
+  it.each([
+    [{ product_id: sandboxProducts.parcel.id }, 'PRODUCT_NOT_FOUND'],
+    [{ scheduled_at: inMs(-1_000) }, 'SCHEDULED_IN_THE_PAST'],
+    [{ scheduled_at: inMs(31 * 24 * hour) }, 'SCHEDULED_TOO_FAR_AHEAD'],
+    [{ references: [{ id: 99, title: 'Cost centre', value: 'A1' }] }, 'REFERENCE_UNKNOWN'],
+  ])('with 422 for %j', async (change, code) => {
+    expect(outcomeOf(await create(newRide(change)))).toEqual([422, code]);
+  });
+});
+
+describe('a subscription', () => {
+  const hook_address = 'https://ingress.example/webhooks/business/status_changed/1.x';
+  beforeEach(async () => {
+    token = await newToken(sandbox, 'business', { scope: null });
+  });
+  const subscribe = (change: object = {}) =>
+    ask('POST', '/v1/subscribers', { hook_address, event_types: 'status_changed', ...change });
+
+  it('is answered with 201 and exactly the given fields, listed without its secret and deleted once', async () => {
+    const { status, json } = await subscribe();
+    const { secret_id, ...shown } = json as Record<string, unknown>;
+    expect([status, secret_id]).toEqual([201, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+    expect(shown).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      hook_address,
+      event_types: [{ event_type: 'status_changed' }],
+      business_ids: [{ business_id: businessId }],
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/),
+      updated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    });
+    expect(await ask('GET', '/v1/subscribers')).toMatchObject({
+      status: 200,
+      text: JSON.stringify({ subscribers: [shown] }),
+    });
+    expect(await ask('DELETE', `/v1/subscribers/${shown.id}`)).toMatchObject({ status: 204, text: '' });
+    expect(outcomeOf(await ask('DELETE', `/v1/subscribers/${shown.id}`))).toEqual([404, 'SUBSCRIBER_NOT_FOUND']);
+  });
+
+  it.each([
+    ['a list of event types', { event_types: ['status_changed'] }, 'event_types'],
+    ['an unknown event type', { event_types: 'order_changed' }, 'event_types'],
+    ['no address', { hook_address: undefined }, 'hook_address'],
+    ['an address that is no URL', { hook_address: 'ingress.example/x' }, 'hook_address'],
+    ['an address without TLS', { hook_address: 'http://ingress.example/x' }, 'hook_address'],
+    ['a field that was not asked for', { secret_id: 'mine' }, 'secret_id'],
+  ])('with %s is refused with 400 that names the field', async (_, change, field) => {
+    expect(await subscribe(change)).toMatchObject({ status: 400, text: expect.stringContaining(field) });
+    expect(sandbox.subscribers()).toEqual([]);
+  });
+});
+
+describe('an operation of the business interface', () => {
+  const reads = [
+    ['GET', '/v1/orders/none', 'order'],
+    ['GET', '/v1/orders/none/receipt', 'finance'],
+  ] as const;
+  const calls = [
+    ['GET', '/v1/companies/settings', 'order'],
+    ['POST', '/v1/products', 'order'],
+    ['POST', '/v1/orders', 'order'],
+    ['PATCH', '/v1/orders/none', 'order'],
+    ['POST', '/v1/orders/none/cancel', 'order'],
+    ['POST', '/v1/reference-fields/11/codes', 'company.reference'],
+    ['POST', '/v1/subscribers', null],
+  ] as const;
+  const tokenFor = (scope: string | null) => newToken(sandbox, 'business', { scope });
+
+  it.each([...reads, ...calls])(
+    '%s %s wants a live token with its scope, of its company',
+    async (method, path, scope) => {
+      token = await tokenFor(scope);
+      const statusOf = async (change: CallChange) => (await ask(method, path, undefined, change)).status;
+      expect(await statusOf({ token: 'nonsense' })).toBe(401);
+      for (const other of ['order', 'finance', null].filter((one) => one !== scope))
+        expect(await statusOf({ token: await tokenFor(other) }), `scope ${other}`).toBe(403);
+      expect(await statusOf({ token: await newToken(sandbox, 'partner') })).toBe(403);
+      const queries = ['?businessId=another', '', `?businessId=${businessId}&businessId=x`];
+      expect(await Promise.all(queries.map((query) => statusOf({ query })))).toEqual([403, 400, 400]);
+      expect([200, 400, 404]).toContain(await statusOf({}));
+    },
+  );
+
+  it.each(calls)('%s %s sends and accepts JSON alone', async (method, path, scope) => {
+    token = await tokenFor(scope);
+    for (const headers of [{ 'content-type': 'text/plain' }, { accept: '*/*' }])
+      expect((await ask(method, path, undefined, { headers })).status).toBe(400);
+  });
+});

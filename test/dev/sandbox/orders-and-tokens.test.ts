@@ -1,0 +1,144 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Sandbox, sandboxCredentials } from '../../../dev/sandbox/sandbox.js';
+import {
+  askToken,
+  call,
+  codeOf,
+  formType,
+  newToken,
+  quietOrder,
+  readBusinessOrder,
+  readPartnerOrder,
+  sandboxOfOneTest,
+  tokenForm,
+  tokenPaths,
+} from './calls.js';
+
+let sandbox: Sandbox;
+let partnerToken: string;
+let businessToken: string;
+beforeEach(async () => {
+  sandbox = await sandboxOfOneTest({ speed: 1_000 });
+  partnerToken = await newToken(sandbox, 'partner');
+  businessToken = await newToken(sandbox, 'business', { scope: 'order finance' });
+});
+
+describe('an order that is read', () => {
+  it.each([
+    ['nested', { order: { order_id: 'p-nested', status: 'Routing' } }],
+    ['wrapped', { status: 'success', data: { order: { id: 'p-wrapped', status: 'Routing' } } }],
+    ['flat', { order_id: 'p-flat', status: 'Routing' }],
+  ] as const)('at the partner interface can be %s', async (shape, body) => {
+    sandbox.addOrder({ ...quietOrder('partner', `p-${shape}`), shape });
+    expect(await readPartnerOrder(sandbox, `p-${shape}`, partnerToken)).toMatchObject({ status: 200, json: body });
+  });
+
+  it('at the partner interface needs its scope and its content type', async () => {
+    expect((await readPartnerOrder(sandbox, 'p-1', businessToken)).status).toBe(403);
+    const partner = { authorization: `Bearer ${partnerToken}` };
+    for (const headers of [partner, { ...partner, 'content-type': 'text/plain' }])
+      expect((await call('GET', `${sandbox.url}/v1/private/orders/status/p-1`, headers)).status).toBe(400);
+  });
+
+  it.each([
+    ['missing', {}],
+    ['unknown', { authorization: 'Bearer abc.def.ghi' }],
+    ['sent as Basic', { authorization: 'Basic abc' }],
+  ])('is refused with 401 when its token is %s', async (_case, headers) => {
+    const seen = await call('GET', `${sandbox.url}/v1/private/orders/status/p-1`, {
+      'content-type': 'application/json',
+      ...headers,
+    });
+    expect(seen.status).toBe(401);
+  });
+
+  it('is refused with 401 once its token has expired', async () => {
+    sandbox.setTokenLifetime('partner', 1);
+    const token = await newToken(sandbox, 'partner');
+    expect((await askToken(sandbox, 'business')).json).toMatchObject({ expires_in: 899 });
+    expect((await readPartnerOrder(sandbox, 'p-1', token)).status).toBe(200);
+    await wait(1_050);
+    const late = await readPartnerOrder(sandbox, 'p-1', token);
+    expect([late.status, codeOf(late)]).toEqual([401, 'TOKEN_EXPIRED']);
+  });
+});
+
+type At = 'partner' | 'business';
+const refusal = (error: string, status = 400) => ({ status, json: { error } });
+const post = (at: At, contentType: string | undefined, body: string, url = sandbox.url) =>
+  call('POST', url + tokenPaths[at], contentType ? { 'content-type': contentType } : {}, body);
+const asJson = (form: URLSearchParams) => JSON.stringify(Object.fromEntries(form));
+const multipartType = 'multipart/form-data; boundary=cut';
+const asMultipart = (form: URLSearchParams) =>
+  `${[...form].map(([name, value]) => `--cut\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`).join('')}--cut--\r\n`;
+
+describe('a token endpoint', () => {
+  it.each<[At, string, object]>([
+    ['partner', 'demand_partner', { token_type: 'Bearer', expires_in: 3600 }],
+    ['business', 'finance order', { token_type: 'bearer', expires_in: 899 }],
+  ])('of the %s interface grants the scope %s', async (at, scope, json) => {
+    const access_token = expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+    const granted = { access_token, scope, ...json };
+    expect(await askToken(sandbox, at, { scope })).toMatchObject({ status: 200, json: granted });
+  });
+
+  it.each<[At, string | null]>([
+    ['partner', 'order'],
+    ['partner', ''],
+    ['partner', null],
+    ['business', 'demand_partner'],
+    ['business', ''],
+    ['business', 'order,finance'],
+    ['business', 'order  finance'],
+  ])('of the %s interface refuses the scope %j', async (at, scope) => {
+    expect(await askToken(sandbox, at, { scope })).toMatchObject(refusal('invalid_scope'));
+  });
+
+  it('of the partner interface takes a form alone', async () => {
+    const form = tokenForm('partner');
+    const refused = refusal('invalid_request');
+    expect(await post('partner', 'application/json', asJson(form))).toMatchObject(refused);
+    expect(await post('partner', multipartType, asMultipart(form))).toMatchObject(refused);
+    expect(await post('partner', undefined, form.toString())).toMatchObject(refused);
+  });
+
+  it('of the business interface takes a multipart form too, and JSON when an option allows it', async () => {
+    const form = tokenForm('business');
+    expect((await post('business', multipartType, asMultipart(form))).status).toBe(200);
+    expect(await post('business', 'application/json', asJson(form))).toMatchObject(refusal('invalid_request'));
+    const tolerant = await sandboxOfOneTest({ business: { acceptJsonTokenRequests: true } });
+    expect(await post('business', 'application/json', asJson(form), tolerant.url)).toMatchObject({
+      status: 200,
+      json: { scope: 'order' },
+    });
+  });
+
+  it.each(['partner', 'business'] as const)('of the %s interface refuses wrong credentials and grants', async (at) => {
+    const other = sandboxCredentials[at === 'partner' ? 'business' : 'partner'];
+    for (const change of [
+      { client_secret: 'wrong' },
+      { client_secret: null },
+      { client_id: null },
+      { client_id: other.clientId, client_secret: other.clientSecret },
+    ])
+      expect(await askToken(sandbox, at, change)).toMatchObject(refusal('invalid_client', 401));
+    for (const grant_type of ['password', 'CLIENT_CREDENTIALS', null])
+      expect(await askToken(sandbox, at, { grant_type })).toMatchObject(refusal('invalid_grant'));
+    const twice = `${tokenForm(at)}&grant_type=client_credentials`;
+    expect(await post(at, formType, twice)).toMatchObject(refusal('invalid_request'));
+  });
+});
+
+it('tokens stay valid while credentials change, of which only the new ones get more, and end when they are revoked', async () => {
+  const reads = async (token: string) => [
+    (await readPartnerOrder(sandbox, 'p-1', token)).status,
+    (await readBusinessOrder(sandbox, 'b-1', businessToken)).status,
+  ];
+  sandbox.setCredentials('partner', { ...sandboxCredentials.partner, clientSecret: 'rotated' });
+  expect(await askToken(sandbox, 'partner')).toMatchObject(refusal('invalid_client', 401));
+  expect(await reads(partnerToken)).toEqual([200, 200]);
+  expect(sandbox.revokeTokens()).toBe(2);
+  expect(await reads(partnerToken)).toEqual([401, 401]);
+  expect(await reads(await newToken(sandbox, 'partner', { client_secret: 'rotated' }))).toEqual([200, 401]);
+});

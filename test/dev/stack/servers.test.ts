@@ -1,0 +1,71 @@
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { beforeEach, expect, it } from 'vitest';
+import { startDevServer } from '../../../dev/stack/temporal/dev-server.js';
+import { findServer, type ServerSource } from '../../../dev/stack/temporal/find-server.js';
+import { underLock } from '../../../dev/stack/temporal/server-cache.js';
+
+const deadPid = 2147483646; // beyond any pid
+const silent = () => undefined;
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'faretrail-cache-'));
+});
+
+const recipeOf = (...sources: ServerSource[]) => ({ what: 'test server', sources, remedy: 'install one' });
+
+function workingSource(calls: string[]): ServerSource {
+  return {
+    name: 'workshop',
+    fileName: 'made',
+    async obtain(path) {
+      calls.push(path);
+      await pause(50);
+      writeFileSync(path, '#!/bin/sh\n', { mode: 0o755 });
+    },
+  };
+}
+
+const brokenSource: ServerSource = {
+  name: 'far away',
+  fileName: 'fetched',
+  obtain: () => Promise.reject(new Error('no road')),
+};
+
+it('tries one source of a server after the other and keeps the program', async () => {
+  const calls: string[] = [];
+  const recipe = recipeOf(brokenSource, workingSource(calls));
+  expect(await findServer(recipe, silent, folder)).toBe(join(folder, 'made'));
+  expect(await findServer(recipe, silent, folder)).toBe(join(folder, 'made'));
+  expect(calls).toHaveLength(1);
+});
+
+it('names each source that failed, the reason and the remedy when no source has a server', async () => {
+  const failure = findServer(recipeOf(brokenSource), silent, folder);
+  await expect(failure).rejects.toMatchObject({ code: 'ServerNotFound' });
+  await expect(failure).rejects.toThrow(/far away: no road\nRemedy: install one/);
+});
+
+it('takes over the lock of a process that is gone, and removes its unfinished work', async () => {
+  writeFileSync(join(folder, 'work.lock'), String(deadPid));
+  writeFileSync(join(folder, `made.${deadPid}.partial`), 'half');
+  expect(await underLock(join(folder, 'work'), silent, async () => 'done')).toBe('done');
+  expect(existsSync(join(folder, `made.${deadPid}.partial`))).toBe(false);
+  expect(existsSync(join(folder, 'work.lock'))).toBe(false);
+});
+
+function startFake(script: string, extra: { port?: number; readyWithinMs?: number } = {}) {
+  const program = join(folder, 'temporal');
+  writeFileSync(program, `#!/bin/sh\necho start >> ${folder}/starts\n${script}\n`, { mode: 0o755 });
+  return startDevServer({ program, databaseFile: join(folder, 'db/temporal.db'), ...extra });
+}
+
+const starts = (): number => readFileSync(join(folder, 'starts'), 'utf8').trim().split('\n').length;
+
+it('the failure of a server that dies at the start holds the end of its log, after three ports were tried', async () => {
+  const ended = { code: 'DevServerEnded', message: expect.stringContaining('disk is full') };
+  await expect(startFake('echo "disk is full" >&2; exit 1')).rejects.toMatchObject(ended);
+  expect(starts()).toBe(3);
+});
