@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createFaretrailClient } from '../../src/client/index.js';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
 import type { Account } from '../../src/domain/account.js';
@@ -9,16 +6,15 @@ import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { noWatch } from '../../src/domain/order/concern.js';
 import { createRideApi } from '../../src/ride-api/ride-api.js';
 import { sandboxCredentials } from '../sandbox/sandbox.js';
-import { type Cell, openCell } from './cell.js';
 import { closedLoop } from './closed-loop.js';
 import { quantile } from './open-load.js';
-import { type Measure, type Summary, summarize } from './report.js';
-import type { TemporalSource } from './temporal-source.js';
+import type { Measure } from './report.js';
+import { inFolder, type Rounds, repeat } from './rounds.js';
+import { noPolls } from './settings.js';
+import { openSite, type Site, type TemporalSource } from './site.js';
 
-export interface CallsOptions {
+export interface CallsOptions extends Rounds {
   temporal: TemporalSource;
-  rounds: number;
-  say: (line: string) => void;
 }
 
 interface CallFigures {
@@ -34,42 +30,35 @@ const orderId = toOrderId('42');
 const inFlight = 64;
 const many = { count: 1_500, inFlight, limitMs: 20_000 };
 const oneByOne = { count: 200, inFlight: 1, limitMs: 20_000 };
-const slow = { activeMs: 3_600_000, reservedMs: 3_600_000, pushedMs: 3_600_000 };
 
 /** A durable read through the typed client, and the HTTP request alone. */
 type CallRound = Record<'durable' | 'direct', CallFigures>;
 
 /** Measures the cost of a durable call, here a read of an order, and of the same HTTP call made directly. */
-export async function benchCalls({ temporal, rounds, say }: CallsOptions): Promise<Summary[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
-  try {
-    const place = { folder, temporal, trackerCodePath: '' };
-    const results: CallRound[] = [];
-    for (let round = 0; round < rounds; round += 1) {
-      say(`calls: round ${round + 1} of ${rounds}, about 30 s`);
-      const cell = await openCell(place, { side: 'faretrail', processes: 1, cadence: slow });
+export async function benchCalls({ temporal, ...asked }: CallsOptions): Promise<Measure[]> {
+  const results = await inFolder((folder) =>
+    repeat(asked, 'calls, about 30 s', async () => {
+      const site = await openSite({ folder, temporal }, { workers: 1, cadence: noPolls });
       try {
-        cell.sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Driving', afterMs: 0 }] });
-        const direct = await measure(await directCall(cell));
-        results.push({ direct, durable: await measure(durableCall(cell)) });
+        site.sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Driving', afterMs: 0 }] });
+        const direct = await measure(await directCall(site));
+        return { direct, durable: await measure(durableCall(site)) };
       } finally {
-        await cell.close();
+        await site.close();
       }
-    }
-    return toMeasures(results).map(summarize);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+    }),
+  );
+  return toMeasures(results);
 }
 
-function durableCall({ client, taskQueue }: Cell): Call {
+function durableCall({ client, taskQueue }: Site): Call {
   const rides = createFaretrailClient({ client, taskQueue });
   return () => rides.call({ account, operation: 'orderDetails', key: randomUUID(), orderId });
 }
 
-async function directCall({ sandbox }: Cell): Promise<Call> {
+async function directCall({ sandbox }: Site): Promise<Call> {
   const { clientId, clientSecret, businessId } = sandboxCredentials.business;
-  const shared = { requestsPerSecond: 1_000, poll: slow, watch: noWatch, untracked: 'ignore' as const };
+  const shared = { requestsPerSecond: 1_000, poll: noPolls, watch: noWatch, untracked: 'ignore' as const };
   const held: Account = {
     ...{ name: account, interface: 'business', baseUrl: sandbox.url, authUrl: sandbox.url },
     ...{ clientId, clientSecret, businessId, ...shared },

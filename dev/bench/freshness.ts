@@ -1,146 +1,96 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
-import { type Sandbox, startSandbox } from '../sandbox/sandbox.js';
+import { until } from '../stack/run/until.js';
 import type { IngressOptions } from './acknowledge.js';
-import { type HttpLanes, openLanes } from './http-lanes.js';
-import { type IngressSite, openSite } from './ingress-place.js';
 import { openLoad, quantile } from './open-load.js';
-import type { Measure } from './report.js';
+import { alone, atMost, type Measure } from './report.js';
+import { repeat } from './rounds.js';
+import { noPolls } from './settings.js';
+import { type BenchPlace, openSite, type Site, type SiteOptions } from './site.js';
 import { mean } from './statistics.js';
-import { requestMaker } from './webhook-load.js';
-import { startWorkerProcess } from './worker-process.js';
+import { openDoor } from './webhook-load.js';
 
-export const orders = 200;
+const orders = 200;
 const perSecondByDefault = 20;
 const seconds = 30;
-const hour = 3_600_000;
 /** Each query is work for server and worker and delays the change, so the first comes after the read of the order. */
-const askEveryMs = 5;
-const limitMs = 20_000;
-export const changes = ['Confirmed', 'Driving', 'Waiting', 'Transporting'];
-
-interface FreshFigures {
-  p50: number;
-  p99: number;
-  eventsPerChange: number;
-}
+const soon = { withinMs: 20_000, everyMs: 5 };
+const changes = ['Confirmed', 'Driving', 'Waiting', 'Transporting'];
 
 /** Measures the time from a delivery until a query answers the new status: ingress, Temporal, worker and a read. */
 export async function benchFreshness(options: IngressOptions): Promise<Measure[]> {
-  const { place, rounds, changesPerSecond: perSecond = perSecondByDefault, say } = options;
-  const results: FreshFigures[] = [];
-  const cadence = { activeMs: hour, reservedMs: hour, pushedMs: hour };
-  for (let round = 0; round < rounds; round += 1) {
-    say(`freshness: round ${round + 1} of ${rounds}, about ${seconds + 20} s`);
-    const sandbox = await startSandbox();
-    const site = await openSite(place, { sandboxUrl: sandbox.url, cadence });
-    try {
-      results.push(await measure(site, sandbox, perSecond));
-    } finally {
-      await site.close();
-      await sandbox.close();
-    }
-  }
-  const rounded = (key: keyof FreshFigures) => results.map((one) => ({ faretrail: one[key], plain: Number.NaN }));
-  const name = `${perSecond} changes/s over ${orders} live orders, delivery to visible status`;
-  const goal = (limit: number) => ({ text: `at most ${limit} ms`, of: 'value' as const, limit });
+  const { place, changesPerSecond: perSecond = perSecondByDefault, ...asked } = options;
+  const results = await repeat(asked, `freshness, about ${seconds + 20} s`, () =>
+    changeAll(place, { perSecond }, ({ client, sandbox }, orderId, status) => {
+      const reads = () => sandbox.ledger({ operation: 'orderDetails', orderId }).length;
+      const readsBefore = reads();
+      const handle = client.workflow.getHandle(`order/business/${orderId}`);
+      return async () => {
+        await until(`${orderId} was not read`, () => reads() > readsBefore, soon);
+        const isShown = async () => (await handle.query<OrderTrail>('orderTrail')).status === status;
+        await until(`${orderId} does not show ${status}`, isShown, soon);
+      };
+    }),
+  );
+  const rounds = (key: 'p50' | 'p99' | 'eventsPerChange') => alone(results.map((one) => one[key]));
+  const name = `${liveChanges(perSecond)}, delivery to visible status`;
   return [
-    { name: `${name}: p50`, unit: 'ms', better: 'lower', rounds: rounded('p50'), goal: goal(35) },
-    { name: `${name}: p99`, unit: 'ms', better: 'lower', rounds: rounded('p99'), goal: goal(100) },
+    { name: `${name}: p50`, unit: 'ms', better: 'lower', rounds: rounds('p50'), ...atMost(35, 'ms') },
+    { name: `${name}: p99`, unit: 'ms', better: 'lower', rounds: rounds('p99'), ...atMost(100, 'ms') },
     {
-      name: 'history events per announced change',
-      unit: '',
-      better: 'lower',
-      rounds: rounded('eventsPerChange'),
-      goal: { text: 'at most 12', of: 'value', limit: 12 },
+      ...{ name: 'history events per announced change', unit: '', better: 'lower', rounds: rounds('eventsPerChange') },
+      ...atMost(12),
     },
   ];
 }
 
-/** The names of the orders, unique since other rounds may use the same server. */
-export type NameOf = (index: number) => string;
-export function orderNames(): NameOf {
-  const round = randomUUID();
-  return (index) => `order-${index % orders}-${round}`;
-}
+export const liveChanges = (perSecond: number): string => `${perSecond} changes/s over ${orders} live orders`;
 
-async function measure(site: IngressSite, sandbox: Sandbox, perSecond: number): Promise<FreshFigures> {
-  const address = site.env.TEMPORAL_ADDRESS ?? '';
-  const worker = await startWorkerProcess({ side: 'faretrail', address, env: site.env, trackerCodePath: '' });
-  const ingress = await site.startIngress();
-  const nameOf = orderNames();
-  const lanes = await openLanes(ingress.port, 16);
+/** Watches for a change of this order, from before it is made. What it gives waits for the change, once the delivery was answered. */
+type Watch = (site: Site, orderId: string, status: string) => () => Promise<void>;
+
+/** Announces changes of live orders at a fixed rate. Measures from each delivery until what `watch` waits for. */
+export async function changeAll(
+  place: BenchPlace,
+  { perSecond, ...options }: { perSecond: number } & SiteOptions,
+  watch: Watch,
+) {
+  const site = await openSite(place, { ...options, workers: 1, cadence: noPolls });
+  const door = await openDoor(site.startIngress(), 16);
+  const round = randomUUID(); // other rounds may use the same server
+  const names = Array.from({ length: orders }, (_, index) => `order-${index}-${round}`);
   try {
-    await followAll(site, sandbox, nameOf);
-    const before = await events(site.client, nameOf);
-    const make = requestMaker(ingress.port);
-    const { latencies } = await openLoad({ perSecond, seconds }, (index) =>
-      change(index, { client: site.client, sandbox, lanes, make, nameOf }),
-    );
-    const added = (await events(site.client, nameOf)) - before;
-    return {
-      p50: quantile(latencies, 0.5),
-      p99: quantile(latencies, 0.99),
-      eventsPerChange: added / latencies.length,
-    };
+    await followAll(site, names);
+    const before = await events(site.client, names);
+    const { latencies } = await openLoad({ perSecond, seconds }, async (index) => {
+      const orderId = names[index % orders] ?? '';
+      const status = changes[Math.floor(index / orders) % changes.length] ?? 'Driving';
+      const seen = watch(site, orderId, status);
+      site.sandbox.setStatus('business', orderId, status);
+      const answer = await door.deliver(orderId, status);
+      await seen();
+      return answer;
+    });
+    const eventsPerChange = ((await events(site.client, names)) - before) / latencies.length;
+    return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), eventsPerChange };
   } finally {
-    lanes.close();
-    await ingress.stop();
-    await worker.stop();
+    await door.close();
+    await site.close();
   }
 }
 
-/** Has all orders followed, and waits until workers have read each. */
-export async function followAll({ followOrder }: IngressSite, sandbox: Sandbox, nameOf: NameOf): Promise<void> {
-  for (let index = 0; index < orders; index += 1) {
-    const script = [{ status: 'Routing', afterMs: 0 }];
-    sandbox.addOrder({ interface: 'business', orderId: nameOf(index), script });
-    await followOrder(nameOf(index));
+/** Waits until workers have read each order. */
+async function followAll({ followOrder, sandbox }: Site, names: readonly string[]): Promise<void> {
+  for (const orderId of names) {
+    sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Routing', afterMs: 0 }] });
+    await followOrder(orderId);
   }
-  const deadline = Date.now() + limitMs * 3;
-  while (sandbox.counts().byOperation.orderDetails < orders) {
-    if (Date.now() > deadline) throw new Error('the orders were not read in time');
-    await sleep(100);
-  }
+  const areRead = () => sandbox.counts().byOperation.orderDetails >= orders;
+  await until('the orders were not read in time', areRead, { withinMs: 60_000 });
 }
 
-interface Scene {
-  client: Client;
-  sandbox: Sandbox;
-  lanes: HttpLanes;
-  make: ReturnType<typeof requestMaker>;
-  nameOf: NameOf;
-}
-
-async function change(index: number, { client, sandbox, lanes, make, nameOf }: Scene): Promise<number> {
-  const orderId = nameOf(index);
-  const status = changes[Math.floor(index / orders) % changes.length] ?? 'Driving';
-  const reads = () => sandbox.ledger({ operation: 'orderDetails', orderId }).length;
-  const readsBefore = reads();
-  sandbox.setStatus('business', orderId, status);
-  const answer = await lanes.send(make(orderId, status));
-  const handle = client.workflow.getHandle(`order/business/${orderId}`);
-  await until(() => reads() > readsBefore);
-  await until(async () => (await handle.query<OrderTrail>('orderTrail')).status === status);
-  return answer;
-}
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + limitMs;
-  while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error(`a change was not seen within ${limitMs} ms`);
-    await sleep(askEveryMs);
-  }
-}
-
-async function events(client: Client, nameOf: NameOf): Promise<number> {
-  const lengths = await Promise.all(
-    Array.from({ length: orders }, async (_, index) => {
-      const { historyLength } = await client.workflow.getHandle(`order/business/${nameOf(index)}`).describe();
-      return historyLength;
-    }),
-  );
-  return orders * mean(lengths);
+async function events(client: Client, names: readonly string[]): Promise<number> {
+  const runs = names.map((orderId) => client.workflow.getHandle(`order/business/${orderId}`).describe());
+  return orders * mean((await Promise.all(runs)).map(({ historyLength }) => historyLength));
 }

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { type BenchPlace, type Cell, openCell } from './cell.js';
 import { closedLoop } from './closed-loop.js';
 import { historySizeOf } from './histories.js';
 import type { Measure } from './report.js';
-import { type Side, sidesInRound } from './sides.js';
+import { type Rounds, takeTurns } from './rounds.js';
+import { pollEvery } from './settings.js';
+import { type Side, sides } from './sides.js';
+import { type BenchPlace, openSite, type Site } from './site.js';
 import { mean, median } from './statistics.js';
 
-export interface LiveOptions {
+export interface LiveOptions extends Rounds {
   place: BenchPlace;
   orders: number;
-  rounds: number;
-  say: (line: string) => void;
 }
 
 interface LiveCost {
@@ -23,51 +23,43 @@ interface LiveCost {
 }
 
 const lifeMs = 20_000;
-const cadence = { activeMs: 1_000, reservedMs: 1_000, pushedMs: 1_000 };
+const cadence = pollEvery(1_000);
 const script = [
   { status: 'Pending', afterMs: 0 },
   { status: 'Confirmed', afterMs: 5_000 },
   { status: 'Driving', afterMs: 10_000 },
   { status: 'Completed', afterMs: lifeMs },
 ];
-const processes = 2;
+const workers = 2;
 /** Half the time of an order, so that workers must renew each token within a round. */
 const token = { tokenLifetimeSeconds: 10 };
 const startLanes = 16;
 
 /** Measures orders of both interfaces that last 20 s and have four statuses. Workers read each once a second. */
-export async function benchLiveOrders({ place, orders, rounds, say }: LiveOptions): Promise<Measure[]> {
-  const costs: Record<Side, LiveCost>[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const cost: Partial<Record<Side, LiveCost>> = {};
-    for (const side of sidesInRound(round)) {
-      say(`throughput: ${orders} live orders, ${side}, round ${round + 1} of ${rounds}, about 30 s`);
-      cost[side] = await follow(place, side, orders);
-    }
-    costs.push(cost as Record<Side, LiveCost>);
-  }
-  return toMeasures(costs);
+export async function benchLiveOrders({ place, orders, ...asked }: LiveOptions): Promise<Measure[]> {
+  const about = (side: Side) => `throughput, ${orders} live orders, ${side}, about 30 s`;
+  return toMeasures(await takeTurns(asked, sides, about, (side) => follow(place, side, orders)));
 }
 
 async function follow(place: BenchPlace, side: Side, orders: number): Promise<LiveCost> {
   const sandbox = { partner: token, business: token };
-  const cell = await openCell(place, { side, processes, cadence, sandbox });
+  const site = await openSite(place, { side, workers, cadence, sandbox });
   try {
-    const bytesBefore = cell.databaseBytes();
+    const bytesBefore = site.databaseBytes();
     // All orders last at the same time. The lanes bound only how many begin at once.
-    const begun = await closedLoop({ count: orders, inFlight: startLanes, limitMs: lifeMs }, (i) => begin(cell, i));
+    const begun = await closedLoop({ count: orders, inFlight: startLanes, limitMs: lifeMs }, (i) => begin(site, i));
     const rides = await Promise.all(begun.map((finish) => finish()));
-    const { byOperation } = cell.sandbox.counts();
+    const { byOperation } = site.sandbox.counts();
     return {
       reads: (byOperation.orderStatus + byOperation.orderDetails) / rides.length,
       tokens: byOperation.partnerToken + byOperation.businessToken,
-      databaseBytes: (cell.databaseBytes() - bytesBefore) / rides.length,
+      databaseBytes: (site.databaseBytes() - bytesBefore) / rides.length,
       historyBytes: mean(rides.map(({ bytes }) => bytes)),
       events: mean(rides.map(({ events }) => events)),
       lateMs: median(rides.map(({ lateMs }) => lateMs)),
     };
   } finally {
-    await cell.close();
+    await site.close();
   }
 }
 
@@ -77,16 +69,16 @@ interface Ride {
   lateMs: number;
 }
 
-async function begin(cell: Cell, index: number): Promise<() => Promise<Ride>> {
+async function begin(site: Site, index: number): Promise<() => Promise<Ride>> {
   const order = { at: index % 2 === 0 ? ('partner' as const) : ('business' as const), orderId: randomUUID() };
   const endsAt = Date.now() + lifeMs;
-  cell.sandbox.addOrder({ interface: order.at, orderId: order.orderId, script: [...script] });
-  const handle = await cell.start(order);
+  site.sandbox.addOrder({ interface: order.at, orderId: order.orderId, script: [...script] });
+  const handle = await site.start(order);
   const { runId } = await handle.describe();
   const ended = handle.result().then(() => Date.now());
   return async () => {
     const lateMs = (await ended) - endsAt;
-    return { ...(await historySizeOf(cell.client, handle, runId)), lateMs };
+    return { ...(await historySizeOf(site.client, handle, runId)), lateMs };
   };
 }
 

@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BenchPlace, type Cell, openCell } from './cell.js';
+import { until } from '../stack/run/until.js';
 import { closedLoop } from './closed-loop.js';
-import type { Measure } from './report.js';
-import { type Side, sidesInRound } from './sides.js';
+import { atMost, type Measure } from './report.js';
+import { type Rounds, takeTurns } from './rounds.js';
+import { pollEvery } from './settings.js';
+import { type Side, sides } from './sides.js';
+import { type BenchPlace, openSite, type Site, workerOf } from './site.js';
 import { median } from './statistics.js';
 import type { Question, WorkerState } from './worker-process.js';
 
-export interface MemoryOptions {
+export interface MemoryOptions extends Rounds {
   place: BenchPlace;
   /** Live orders on one worker process. */
   live: number;
-  rounds: number;
-  say: (line: string) => void;
 }
 
 interface MemoryCost {
@@ -35,86 +36,73 @@ const samples = 5;
 const sampleEveryMs = 1_000;
 /** The settings that docs/how-to/follow-real-orders.md advises for many orders, for both sides. */
 export const nodeFlags = ['--max-old-space-size=512', '--max-semi-space-size=4'];
-export const extraEnv = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' };
+export const workerEnv = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' };
 
 /**
  * Measures the resident memory of one worker process that follows `live` orders and reads them at their cadence. The cost of an order is
  * what is left after a collection of garbage: how much garbage a process holds varies by a third from run to run.
  */
-export async function benchMemory({ place, live, rounds, say }: MemoryOptions): Promise<Measure[]> {
-  const costs: Record<Side, MemoryCost>[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const cost: Partial<Record<Side, MemoryCost>> = {};
-    for (const side of sidesInRound(round)) {
-      const seconds = 25 + live / 40;
-      say(`memory: ${live} live orders, ${side}, round ${round + 1} of ${rounds}, about ${seconds.toFixed(0)} s`);
-      cost[side] = await memoryOf(place, side, live);
-    }
-    costs.push(cost as Record<Side, MemoryCost>);
-  }
-  return toMeasures(live, costs);
+export async function benchMemory({ place, live, ...asked }: MemoryOptions): Promise<Measure[]> {
+  const about = (side: Side) => `memory, ${live} live orders, ${side}, about ${(25 + live / 40).toFixed(0)} s`;
+  return toMeasures(live, await takeTurns(asked, sides, about, (side) => memoryOf(place, side, live)));
 }
 
 const paceMs = (live: number): number => Math.max(fastestMs, (live / readsPerSecond) * 1_000);
 
 async function memoryOf(place: BenchPlace, side: Side, live: number): Promise<MemoryCost> {
-  const activeMs = paceMs(live);
-  const cadence = { activeMs, reservedMs: activeMs, pushedMs: activeMs };
-  const cell = await openCell(place, { side, processes: 1, cadence, nodeFlags, extraEnv });
+  const cadence = pollEvery(paceMs(live));
+  const site = await openSite(place, { side, workers: 1, cadence, nodeFlags, workerEnv });
   try {
-    await closedLoop({ count: warmUp, inFlight: lanes, limitMs }, () => completedOrder(cell));
-    const before = await settledState(cell, 'state without garbage');
-    await closedLoop({ count: live, inFlight: lanes, limitMs }, (index) => liveOrder(cell, index));
-    await allFollowed(cell, live);
-    const { rssBytes: rss, peakRssBytes: peakRss } = await settledState(cell, 'state');
-    const after = await settledState(cell, 'state without garbage');
+    await closedLoop({ count: warmUp, inFlight: lanes, limitMs }, () => completedOrder(site));
+    const before = await settledState(site, 'state without garbage');
+    await closedLoop({ count: live, inFlight: lanes, limitMs }, (index) => liveOrder(site, index));
+    await allFollowed(site, live);
+    const { rssBytes: rss, peakRssBytes: peakRss } = await settledState(site, 'state');
+    const after = await settledState(site, 'state without garbage');
     const runs = after.cachedRuns - before.cachedRuns;
     const perOrder = (after.rssBytes - before.rssBytes) / runs;
     return { perOrder, heapPerOrder: (after.heapBytes - before.heapBytes) / runs, rss, peakRss };
   } finally {
-    await cell.close();
+    await site.close();
   }
 }
 
-async function completedOrder(cell: Cell): Promise<void> {
+async function completedOrder(site: Site): Promise<void> {
   const order = { at: 'partner' as const, orderId: randomUUID() };
   const script = [{ status: 'Completed', afterMs: 0 }];
-  cell.sandbox.addOrder({ interface: order.at, orderId: order.orderId, script });
-  await (await cell.start(order)).result();
+  site.sandbox.addOrder({ interface: order.at, orderId: order.orderId, script });
+  await (await site.start(order)).result();
 }
 
-async function liveOrder(cell: Cell, index: number): Promise<void> {
+async function liveOrder(site: Site, index: number): Promise<void> {
   const order = { at: index % 2 === 0 ? ('partner' as const) : ('business' as const), orderId: randomUUID() };
   const script = [{ status: 'Driving', afterMs: 0 }];
-  cell.sandbox.addOrder({ interface: order.at, orderId: order.orderId, script });
-  await cell.start(order);
+  site.sandbox.addOrder({ interface: order.at, orderId: order.orderId, script });
+  await site.start(order);
 }
 
 type Memory = Omit<WorkerState, 'heaps' | 'watch'> & { heapBytes: number };
 
-const stateOf = async ({ workers: [worker] }: Cell, question: Question): Promise<Memory> => {
-  if (!worker) throw new Error('the cell has no worker process');
-  const { heaps, ...state } = await worker.state(question);
+const stateOf = async (site: Site, question: Question): Promise<Memory> => {
+  const { heaps, ...state } = await workerOf(site).state(question);
   return { ...state, heapBytes: heaps.reduce((sum, { usedBytes }) => sum + usedBytes, 0) };
 };
 
 /** Waits until the worker has read every order. */
-async function allFollowed(cell: Cell, live: number): Promise<void> {
-  const deadline = Date.now() + limitMs;
-  for (;;) {
-    const { orderStatus, orderDetails } = cell.sandbox.counts().byOperation;
-    if (orderStatus + orderDetails >= warmUp + live) return;
-    if (Date.now() > deadline) throw new Error(`${live} orders are too many for this machine`);
-    await sleep(sampleEveryMs);
-  }
+async function allFollowed({ sandbox }: Site, live: number): Promise<void> {
+  const areRead = () => {
+    const { orderStatus, orderDetails } = sandbox.counts().byOperation;
+    return orderStatus + orderDetails >= warmUp + live;
+  };
+  await until(`${live} orders are too many for this machine`, areRead, { withinMs: limitMs, everyMs: sampleEveryMs });
 }
 
 /** The median of several readings, since garbage comes and goes. */
-async function settledState(cell: Cell, question: Question): Promise<Memory> {
+async function settledState(site: Site, question: Question): Promise<Memory> {
   const states: Memory[] = [];
   for (let i = 0; i < samples; i += 1) {
     await sleep(sampleEveryMs);
-    states.push(await stateOf(cell, question));
+    states.push(await stateOf(site, question));
   }
   const of = (key: keyof Memory): number => median(states.map((state) => state[key]));
   return {
@@ -137,7 +125,7 @@ function toMeasures(live: number, costs: readonly Record<Side, MemoryCost>[]): M
       unit: 'kB',
       better: 'lower',
       rounds: rounds(({ perOrder }) => perOrder / 1_000),
-      goal: { text: 'at most 150 kB', of: 'value', limit: 150 },
+      ...atMost(150, 'kB'),
     },
     {
       name: `${pace}: heap in use of it`,

@@ -4,19 +4,21 @@ import { createFaretrailClient } from '../../src/client/index.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { readWatch } from '../../src/temporal/watches.js';
 import { mostCallsWithin, readDistancesMs } from '../sandbox/ledger-questions.js';
-import { type BenchPlace, type Cell, openCell } from './cell.js';
+import { until } from '../stack/run/until.js';
 import { closedLoop } from './closed-loop.js';
 import { openLoad, quantile } from './open-load.js';
-import { allWatched } from './poll-costs.js';
-import type { Measure } from './report.js';
+import { allWatched, startDriving } from './poll-costs.js';
+import { alone, atMost, type Measure } from './report.js';
+import { type Rounds, repeat } from './rounds.js';
+import { pollEvery } from './settings.js';
+import { type BenchPlace, openSite, type Site } from './site.js';
 import { mean } from './statistics.js';
+import type { WorkerProcess } from './worker-process.js';
 
 const at = 'business';
 const account = toAccountName(at);
 const requestsPerSecond = 16;
 const orders = 1_000;
-const activeMs = 10_000;
-const cadence = { activeMs, reservedMs: activeMs, pushedMs: activeMs };
 const aloneS = 150;
 const busyS = 60;
 const callsPerSecond = 8;
@@ -45,38 +47,27 @@ interface BudgetFigures {
 }
 
 /** Measures the use of an account's budget by far more orders than it can poll at their pace, alone, beside calls, and when workers end. */
-export async function benchBudget(
-  place: BenchPlace,
-  { rounds, say }: { rounds: number; say: (line: string) => void },
-): Promise<Measure[]> {
-  const results: BudgetFigures[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const seconds = aloneS + busyS + afterStopS + afterKillS + orders / 12;
-    say(`polls: the budget of an account, round ${round + 1} of ${rounds}, about ${Math.round(seconds)} s`);
-    const cell = await openCell(place, { side: 'faretrail', processes: 3, cadence, requestsPerSecond });
-    try {
-      results.push(await measure(cell));
-    } finally {
-      await cell.close();
-    }
-  }
+export async function benchBudget(place: BenchPlace, asked: Rounds): Promise<Measure[]> {
+  const seconds = Math.round(aloneS + busyS + afterStopS + afterKillS + orders / 12);
+  const results = await repeat(asked, `polls, the budget of an account, about ${seconds} s`, async () => {
+    const site = await openSite(place, { workers: 3, cadence: pollEvery(10_000), requestsPerSecond });
+    return await measure(site).finally(site.close);
+  });
   return toMeasures(results);
 }
 
-async function measure(cell: Cell): Promise<BudgetFigures> {
+async function measure(site: Site): Promise<BudgetFigures> {
   const names = Array.from({ length: orders }, () => randomUUID());
-  const start = await during(cell, async () => {
-    await closedLoop({ count: orders, inFlight: 16, limitMs }, async (index) => {
-      const orderId = names[index] ?? '';
-      cell.sandbox.addOrder({ interface: at, orderId, script: [{ status: 'Driving', afterMs: 0 }] });
-      await cell.start({ at, orderId });
-    });
-    await allWatched(cell, orders);
+  const start = await during(site, async () => {
+    await closedLoop({ count: orders, inFlight: 16, limitMs }, (index) =>
+      startDriving(site, { at, orderId: names[index] ?? '' }),
+    );
+    await allWatched(site, orders);
   });
-  const alone = await during(cell, () => sleep(aloneS * 1_000));
+  const alone = await during(site, () => sleep(aloneS * 1_000));
   const distances = names.flatMap((orderId) => readDistancesMs(alone.entries, orderId));
   const sorted = Float64Array.from(distances).sort();
-  const rides = createFaretrailClient({ client: cell.client, taskQueue: cell.taskQueue });
+  const rides = createFaretrailClient({ client: site.client, taskQueue: site.taskQueue });
   const call = async (): Promise<number> => {
     const input = {
       account,
@@ -86,14 +77,14 @@ async function measure(cell: Cell): Promise<BudgetFigures> {
     };
     return (await rides.call(input)).status;
   };
-  const busy = await during(cell, () => openLoad({ perSecond: callsPerSecond, seconds: busyS }, call));
+  const busy = await during(site, () => openLoad({ perSecond: callsPerSecond, seconds: busyS }, call));
   const budget = (seconds: number): number => seconds * requestsPerSecond;
-  const stopped = await during(cell, async () => {
-    await (await holderOf(cell)).stop();
+  const stopped = await during(site, async () => {
+    await (await holderOf(site)).stop();
     await sleep(afterStopS * 1_000);
   });
-  const killed = await during(cell, async () => {
-    await (await holderOf(cell)).kill();
+  const killed = await during(site, async () => {
+    await (await holderOf(site)).kill();
     await sleep(afterKillS * 1_000);
   });
   const most = (entries: Phase['entries']): number => mostCallsWithin(windowMs, entries) / budget(windowMs / 1_000);
@@ -105,7 +96,7 @@ async function measure(cell: Cell): Promise<BudgetFigures> {
     mostAlone: most(alone.entries),
     mostBusy: most(busy.entries),
     mostHands: most([...stopped.entries, ...killed.entries]),
-    most: most(requestsOf(cell)),
+    most: most(requestsOf(site)),
     distanceP99: quantile(sorted, 0.99) / 1_000,
     distanceMax: quantile(sorted, 1) / 1_000,
     gapStopS: longestGapS(stopped),
@@ -113,7 +104,7 @@ async function measure(cell: Cell): Promise<BudgetFigures> {
   };
 }
 
-const requestsOf = ({ sandbox }: Cell) => sandbox.ledger({ operation: 'orderDetails' });
+const requestsOf = ({ sandbox }: Site) => sandbox.ledger({ operation: 'orderDetails' });
 
 interface Phase {
   startedAt: number;
@@ -121,14 +112,14 @@ interface Phase {
   entries: ReturnType<typeof requestsOf>;
 }
 
-async function during(cell: Cell, what: () => Promise<unknown>): Promise<Phase> {
+async function during(site: Site, what: () => Promise<unknown>): Promise<Phase> {
   const startedAt = Date.now();
   await what();
   const since = new Date(startedAt).toISOString();
   return {
     startedAt,
     seconds: (Date.now() - startedAt) / 1_000,
-    entries: cell.sandbox.ledger({ operation: 'orderDetails', since }),
+    entries: site.sandbox.ledger({ operation: 'orderDetails', since }),
   };
 }
 
@@ -138,21 +129,21 @@ function longestGapS({ startedAt, entries }: Phase): number {
 }
 
 /** The worker process with the watch. */
-async function holderOf({ client, taskQueue, workers }: Cell) {
-  for (let tries = 0; tries < 300; tries += 1) {
+async function holderOf({ client, taskQueue, workers }: Site): Promise<WorkerProcess> {
+  let holder: WorkerProcess | undefined;
+  await until('no worker holds the watch', async () => {
     const identity = (await readWatch(client, taskQueue, account))?.worker ?? '';
-    const holder = workers.find(({ pid }) => identity.startsWith(`${pid}@`));
-    if (holder) return holder;
-    await sleep(200);
-  }
-  throw new Error('no worker holds the watch');
+    holder = workers.find(({ pid }) => identity.startsWith(`${pid}@`));
+    return holder !== undefined;
+  });
+  return holder as unknown as WorkerProcess;
 }
 
 function toMeasures(results: readonly BudgetFigures[]): Measure[] {
   const name = `${orders} orders at ${requestsPerSecond} requests/s`;
   const measure = (what: string, unit: string, better: 'lower' | 'higher', key: keyof BudgetFigures): Measure => ({
     ...{ name: `${name}: ${what}`, unit, better },
-    rounds: results.map((one) => ({ faretrail: one[key], plain: Number.NaN })),
+    rounds: alone(results.map((one) => one[key])),
   });
   const fairS = orders / (requestsPerSecond * mean(results.map(({ alone }) => alone)));
   const latestS = Math.round(fairS * 1.3);
@@ -169,20 +160,20 @@ function toMeasures(results: readonly BudgetFigures[]): Measure[] {
     measure('the same, while the watch changes hands', '', 'lower', 'mostHands'),
     {
       ...measure('the same, of all ten seconds', '', 'lower', 'most'),
-      goal: { text: 'at most 1.3', of: 'value', limit: 1.3 },
+      ...atMost(1.3),
     },
     measure(`between two polls of an order, fair would be ${fairS.toFixed(1)}: p99`, 's', 'lower', 'distanceP99'),
     {
       ...measure('between two polls of an order, longest', 's', 'lower', 'distanceMax'),
-      goal: { text: `at most ${latestS} s`, of: 'value', limit: latestS },
+      ...atMost(latestS, 's'),
     },
     {
       ...measure('no poll after SIGTERM of the holder', 's', 'lower', 'gapStopS'),
-      goal: { text: 'at most 3 s', of: 'value', limit: 3 },
+      ...atMost(3, 's'),
     },
     {
       ...measure('no poll after kill -9 of the holder', 's', 'lower', 'gapKillS'),
-      goal: { text: 'at most 45 s', of: 'value', limit: 45 },
+      ...atMost(45, 's'),
     },
   ];
 }

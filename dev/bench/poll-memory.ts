@@ -6,7 +6,8 @@ import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { noWatch } from '../../src/domain/order/concern.js';
 import type { WatchOrderInput } from '../../src/domain/watch.js';
 import { collectGarbage } from './collect-garbage.js';
-import type { Measure } from './report.js';
+import { alone, atMost, type Measure } from './report.js';
+import { pollEvery } from './settings.js';
 
 const orders = 10_000;
 const paceMs = 1_000;
@@ -18,7 +19,7 @@ const account: Account = {
     authUrl: 'http://127.0.0.1:9',
   },
   ...{ clientId: 'bench', clientSecret: 'bench', requestsPerSecond: 100_000, untracked: 'ignore' },
-  ...{ poll: { activeMs: paceMs, reservedMs: paceMs, pushedMs: paceMs }, watch: noWatch },
+  ...{ poll: pollEvery(paceMs), watch: noWatch },
 };
 
 /** The heap that the polls of an account hold for each order, after each was polled at least once, without garbage. No server runs. */
@@ -29,8 +30,8 @@ export async function benchPollMemory(rounds: number): Promise<Measure> {
     name: `${orders} orders on the watch of one account: heap of each`,
     unit: 'kB',
     better: 'lower',
-    rounds: results.map((bytes) => ({ faretrail: bytes / 1_000, plain: Number.NaN })),
-    goal: { text: 'at most 3 kB', of: 'value', limit: 3 },
+    rounds: alone(results.map((bytes) => bytes / 1_000)),
+    ...atMost(3, 'kB'),
   };
 }
 

@@ -1,58 +1,40 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { bundleTracker } from './baseline/worker.js';
-import type { BenchPlace } from './cell.js';
 import { benchBudget } from './poll-budget.js';
 import { benchPollCosts } from './poll-costs.js';
 import { benchIdle } from './poll-idle.js';
 import { benchPollMemory } from './poll-memory.js';
 import { benchVisible } from './poll-visible.js';
-import { type Listing, type Measure, type Summary, summarize } from './report.js';
-import type { TemporalSource } from './temporal-source.js';
+import type { Measure } from './report.js';
+import { inFolder, type Rounds } from './rounds.js';
+import type { BenchPlace, TemporalSource } from './site.js';
+import { withTracker } from './tracker.js';
 
-export const pollParts = ['costs', 'budget', 'visible', 'memory', 'idle'] as const;
-export type PollPart = (typeof pollParts)[number];
-
-export interface PollsOptions {
+export interface PollsOptions extends Rounds {
   temporal: TemporalSource;
-  rounds: number;
   /** Live orders of each side. */
   orders: number;
-  only: readonly PollPart[];
-  say: (line: string) => void;
+  only: readonly string[];
 }
-
-/** Measures the polls of live orders. `operations`: the calls of the database for each, from the part `costs`. */
-export async function benchPolls({
-  temporal,
-  only,
-  ...options
-}: PollsOptions): Promise<{ summaries: Summary[]; operations?: Listing }> {
-  const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
-  try {
-    const trackerCodePath = join(folder, 'tracker-bundle.js');
-    writeFileSync(trackerCodePath, await bundleTracker());
-    const place: BenchPlace = { folder, temporal, trackerCodePath };
-    const costs = only.includes('costs') ? await benchPollCosts(place, options) : undefined;
-    const measures: Measure[] = [...(costs?.measures ?? [])];
-    for (const part of Object.keys(parts) as (keyof typeof parts)[]) {
-      if (only.includes(part)) measures.push(...(await parts[part](place, options)));
-    }
-    return { summaries: measures.map(summarize), ...(costs && { operations: costs.operations }) };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-type PartOptions = Omit<PollsOptions, 'only' | 'temporal'>;
 
 /** Parts that vary little from round to round, and take long. */
-const third = (rounds: number): number => Math.ceil(rounds / 3);
+const third = ({ rounds, say }: Rounds): Rounds => ({ rounds: Math.ceil(rounds / 3), say });
 
-const parts: Record<Exclude<PollPart, 'costs'>, (place: BenchPlace, options: PartOptions) => Promise<Measure[]>> = {
-  budget: (place, { rounds, say }) => benchBudget(place, { rounds: third(rounds), say }),
+const parts = {
+  costs: benchPollCosts,
+  budget: (place, asked) => benchBudget(place, third(asked)),
   visible: benchVisible,
   memory: async (_place, { rounds }) => [await benchPollMemory(rounds)],
-  idle: (place, { rounds, say }) => benchIdle(place, { rounds: third(rounds), say }),
-};
+  idle: (place, asked) => benchIdle(place, third(asked)),
+} as const satisfies Record<string, (place: BenchPlace, asked: Rounds & { orders: number }) => Promise<Measure[]>>;
+
+type PollPart = keyof typeof parts;
+export const pollParts = Object.keys(parts) as PollPart[];
+
+/** Measures the polls of live orders. */
+export const benchPolls = ({ temporal, only, ...asked }: PollsOptions): Promise<Measure[]> =>
+  inFolder(async (folder) => {
+    const place = await withTracker({ folder, temporal });
+    const measures: Measure[] = [];
+    for (const part of pollParts.filter((name) => only.includes(name)))
+      measures.push(...(await parts[part](place, asked)));
+    return measures;
+  });

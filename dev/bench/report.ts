@@ -8,8 +8,28 @@ export interface Measure {
   better: 'lower' | 'higher';
   rounds: { faretrail: number; plain: number }[];
   /** A goal for the median of our side, or for the factor by which it is better. */
-  goal?: { text: string; of: 'value' | 'factor'; limit: number };
+  goal?: Goal;
 }
+
+interface Goal {
+  text: string;
+  of: 'value' | 'factor';
+  limit: number;
+}
+
+/** A goal for our own median. */
+export const atMost = (limit: number, unit = ''): { goal: Goal } => ({
+  goal: { text: `at most ${limit} ${unit}`.trim(), of: 'value', limit },
+});
+
+/** A goal beside the other side. */
+export const atLeastTimes = (limit: number): { goal: Goal } => ({
+  goal: { text: `at least ${limit} of it`, of: 'factor', limit },
+});
+
+/** The rounds of one side, with nothing beside it. */
+export const alone = (values: readonly number[]): Measure['rounds'] =>
+  values.map((faretrail) => ({ faretrail, plain: Number.NaN }));
 
 /** A measure with its medians. `factor`: how many times better our side is, per round. Below 1 the other side is better. */
 export interface Summary extends Omit<Measure, 'goal'> {
@@ -28,12 +48,7 @@ export function summarize({ goal, ...measure }: Measure): Summary {
   return { ...measure, faretrail, plain, factor, goal: goal ? judge(goal, faretrail, factor.median, better) : null };
 }
 
-function judge(
-  { text, of, limit }: NonNullable<Measure['goal']>,
-  value: number,
-  factor: number,
-  better: Measure['better'],
-): Summary['goal'] {
+function judge({ text, of, limit }: Goal, value: number, factor: number, better: Measure['better']): Summary['goal'] {
   const met = of === 'factor' ? factor >= limit : better === 'lower' ? value <= limit : value >= limit;
   return { text, met };
 }

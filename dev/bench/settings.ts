@@ -16,6 +16,12 @@ export interface BenchSettings {
   moreAccounts?: number;
 }
 
+/** The same pace in all phases of an order. */
+export const pollEvery = (ms: number): Cadence => ({ activeMs: ms, reservedMs: ms, pushedMs: ms });
+
+/** No poll within a bench. */
+export const noPolls = pollEvery(3_600_000);
+
 /** The names of such accounts. */
 export const moreAccountNames = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `partner-${index + 1}`);

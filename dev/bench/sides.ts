@@ -1,4 +1,5 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
+import { defaultCadence } from '../../src/config.js';
 import type { Cadence, RideInterface } from '../../src/domain/account.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
@@ -9,24 +10,22 @@ import type { trackOrder } from './baseline/workflows.js';
 export const sides = ['faretrail', 'plain'] as const;
 export type Side = (typeof sides)[number];
 
-/** The sides take turns to go first, so that neither always gets the warmer machine. */
-export const sidesInRound = (round: number): Side[] => (round % 2 === 0 ? [...sides] : [...sides].reverse());
-
 /** An order in the form that both sides take. An account has the name of its interface. */
 export interface BenchOrder {
   at: RideInterface;
   orderId: string;
 }
 
-export interface StartContext {
+interface StartContext {
   client: Client;
   taskQueue: string;
-  cadence: Cadence;
+  /** The pace of the plain tracker. */
+  cadence: Cadence | undefined;
 }
 
 /** Starts the workflow that follows this order. */
 export function startOrder(side: Side, order: BenchOrder, context: StartContext): Promise<WorkflowHandle> {
-  const { client, taskQueue, cadence } = context;
+  const { client, taskQueue, cadence = defaultCadence } = context;
   const key = { account: toAccountName(order.at), orderId: toOrderId(order.orderId) };
   if (side === 'faretrail') {
     const options = { workflowId: followOrderId(key), taskQueue, args: [key] as [typeof key] };

@@ -1,5 +1,3 @@
-import { getHeapStatistics } from 'node:v8';
-
 /** The old generation of the heap of one thread, in bytes: whatever lives longer than a moment. */
 export interface ThreadHeap {
   /** 0: the main thread. */
@@ -17,9 +15,6 @@ interface HeapReport {
 
 /** Node gives the limit of both generations only. The young one takes three semi-spaces of 16 MiB each, or less where a flag says so. */
 const youngBytes = 48 * 1_048_576;
-
-/** The limit of the old generation of the main thread, at least about: a smaller young generation leaves more. */
-export const heapLimitBytes = (): number => getHeapStatistics().heap_size_limit - youngBytes;
 
 /**
  * The heap of each thread of this process, the main thread first; workflows run in others. In Node 20 only the diagnostic report tells

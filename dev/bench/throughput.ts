@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type Cell, openCell } from './cell.js';
 import { closedLoop } from './closed-loop.js';
-import type { LiveOptions } from './live-orders.js';
 import type { Measure } from './report.js';
-import { type Side, sidesInRound } from './sides.js';
-
-export type ThroughputOptions = Omit<LiveOptions, 'orders'>;
+import { type Rounds, takeTurns } from './rounds.js';
+import { pollEvery } from './settings.js';
+import { type Side, sides } from './sides.js';
+import { type BenchPlace, openSite, type Site } from './site.js';
 
 type Script = { status: string; afterMs: number }[];
 
@@ -22,30 +21,19 @@ const loads = {
 
 type Load = keyof typeof loads;
 /** Orders per second. */
-export type Rates = Record<Load, number>;
+type Rates = Record<Load, number>;
 
-export const cadence = { activeMs: 100, reservedMs: 100, pushedMs: 100 };
-export const processes = 2;
-export const inFlight = 64;
+const inFlight = 64;
 const warmUp = { count: 300, inFlight, limitMs: 60_000 }; // until the code of both sides is compiled
 const counted = { count: 600, inFlight, limitMs: 60_000 };
 
 /** Measures orders per second from start to end, with as many in flight as two cores can do. */
-export async function benchThroughput({ place, rounds, say }: ThroughputOptions): Promise<Measure[]> {
-  const rates: Record<Side, Rates>[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const rate: Partial<Record<Side, Rates>> = {};
-    for (const side of sidesInRound(round)) {
-      say(`throughput: closed loop, ${side}, round ${round + 1} of ${rounds}, about 60 s`);
-      const cell = await openCell(place, { side, processes, cadence });
-      try {
-        rate[side] = (await followMany(cell)).rates;
-      } finally {
-        await cell.close();
-      }
-    }
-    rates.push(rate as Record<Side, Rates>);
-  }
+export async function benchThroughput({ place, ...asked }: Rounds & { place: BenchPlace }): Promise<Measure[]> {
+  const about = (side: Side) => `throughput, closed loop, ${side}, about 60 s`;
+  const rates = await takeTurns(asked, sides, about, async (side) => {
+    const site = await openSite(place, { side, workers: 2, cadence: pollEvery(100) });
+    return await followMany(site).finally(site.close);
+  });
   return (Object.keys(loads) as Load[]).map((load) => ({
     name: `orders ${load}, ${inFlight} in flight`,
     unit: 'orders/s',
@@ -55,22 +43,20 @@ export async function benchThroughput({ place, rounds, say }: ThroughputOptions)
   }));
 }
 
-/** Follows orders from start to end, one load after the other. `orders`: those of all loads, with the warm-up. */
-export async function followMany(cell: Cell): Promise<{ rates: Rates; orders: number }> {
+/** Follows orders from start to end, one load after the other. */
+async function followMany(site: Site): Promise<Rates> {
   const rates: Partial<Rates> = {};
-  let orders = 0;
   for (const [load, script] of Object.entries(loads) as [Load, Script][]) {
-    const warm = await closedLoop(warmUp, () => startToEnd(cell, script));
+    await closedLoop(warmUp, () => startToEnd(site, script));
     const startedAt = performance.now();
-    const done = await closedLoop(counted, () => startToEnd(cell, script));
+    const done = await closedLoop(counted, () => startToEnd(site, script));
     rates[load] = done.length / ((performance.now() - startedAt) / 1_000);
-    orders += warm.length + done.length;
   }
-  return { rates: rates as Rates, orders };
+  return rates as Rates;
 }
 
-async function startToEnd(cell: Cell, script: Script): Promise<void> {
+async function startToEnd({ sandbox, start }: Site, script: Script): Promise<void> {
   const order = { at: 'partner' as const, orderId: randomUUID() };
-  cell.sandbox.addOrder({ interface: order.at, orderId: order.orderId, script });
-  await (await cell.start(order)).result();
+  sandbox.addOrder({ interface: order.at, orderId: order.orderId, script });
+  await (await start(order)).result();
 }

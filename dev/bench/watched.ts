@@ -1,24 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultCadence } from '../../src/config.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { jitterShare } from '../../src/domain/order/cadence.js';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
-import { type Cell, openCell } from './cell.js';
 import { closedLoop } from './closed-loop.js';
-import { cpuMsOf } from './cpu.js';
-import { extraEnv, nodeFlags } from './memory.js';
+import { nodeFlags, workerEnv } from './memory.js';
 import { openLoad, quantile } from './open-load.js';
 import { allWatched, settleMs } from './poll-costs.js';
 import type { Listing } from './report.js';
+import { inFolder } from './rounds.js';
 import { moreAccountNames } from './settings.js';
+import { openSite, type Site, type TemporalSource, workerOf } from './site.js';
 import { median } from './statistics.js';
-import type { TemporalSource } from './temporal-source.js';
-import type { Question, WatchState, WorkerState } from './worker-process.js';
+import { type Usage, usageWhile } from './usage.js';
+import type { WatchState, WorkerState } from './worker-process.js';
 
 export interface WatchedOptions {
   temporal: TemporalSource;
@@ -47,19 +44,14 @@ const sampled = 300;
 
 /** One worker, the server, the service and this bench on one machine, with many live orders that are polled. */
 export async function benchWatched(options: WatchedOptions): Promise<Listing> {
-  const folder = mkdtempSync(join(tmpdir(), 'faretrail-bench-'));
   const { temporal, accounts, perSecond: requestsPerSecond } = options;
-  const place = { folder, temporal, trackerCodePath: '' };
-  const cell = await openCell(place, {
-    ...{ side: 'faretrail', processes: 1, cadence: defaultCadence, requestsPerSecond, nodeFlags, extraEnv },
-    moreAccounts: accounts - usual,
+  return await inFolder(async (folder) => {
+    const site = await openSite(
+      { folder, temporal },
+      { workers: 1, requestsPerSecond, moreAccounts: accounts - usual, nodeFlags, workerEnv },
+    );
+    return await measure(site, options).finally(site.close);
   });
-  try {
-    return await measure(cell, options);
-  } finally {
-    await cell.close();
-    rmSync(folder, { recursive: true, force: true });
-  }
 }
 
 interface Live {
@@ -72,8 +64,8 @@ interface Live {
 
 interface Figures {
   startS: number;
-  idle: Used;
-  used: Used;
+  idle: Usage;
+  used: Usage;
   /** Of each minute. */
   minutes: readonly WatchState[];
   changed: number;
@@ -81,25 +73,25 @@ interface Figures {
   memory: Record<'before' | 'ready' | 'after', WorkerState>;
 }
 
-async function measure(cell: Cell, options: WatchedOptions): Promise<Listing> {
+async function measure(site: Site, options: WatchedOptions): Promise<Listing> {
   const { orders, accounts, perSecond, say } = options;
   await sleep(5_000);
-  const idle = await during(cell, () => sleep(idleMs));
-  const before = await stateOf(cell);
+  const idle = await usageWhile(site, () => sleep(idleMs));
+  const before = await workerOf(site).state();
   const startedAt = Date.now();
-  const live = await startAll(cell, options);
-  await allWatched(cell, orders, say);
+  const live = await startAll(site, options);
+  await allWatched(site, orders, say);
   const startS = (Date.now() - startedAt) / 1_000;
   await sleep(settleMs);
-  const ready = await stateOf(cell);
+  const ready = await workerOf(site).state();
   say(`watched: all on the watch after ${startS.toFixed(0)} s; ${options.minutes} minutes begin`);
   const minutes: WatchState[] = [];
-  const used = await during(cell, () => play(cell, live, options, minutes));
+  const used = await usageWhile(site, () => play(site, live, options, minutes));
   const changed = live.filter(({ changedAt }) => changedAt > 0);
   const roundS = Math.max(defaultCadence.activeMs / 1_000, orders / accounts / perSecond / watchShare);
   await sleep(roundS * 2_000);
-  const after = await stateOf(cell, 'state without garbage');
-  const seen = await seenOf(cell, changed);
+  const after = await workerOf(site).state('state without garbage');
+  const seen = await seenOf(site, changed);
   const memory = { before, ready, after };
   return {
     name: `${orders} live polled orders, ${accounts} accounts at ${perSecond}/s, ${options.minutes} min`,
@@ -109,15 +101,15 @@ async function measure(cell: Cell, options: WatchedOptions): Promise<Listing> {
 }
 
 /** Orders change at the rate of rides of four hours, and each minute tells of its polls. */
-async function play(cell: Cell, live: readonly Live[], { minutes, orders, say }: WatchedOptions, told: WatchState[]) {
+async function play(site: Site, live: readonly Live[], { minutes, orders, say }: WatchedOptions, told: WatchState[]) {
   const load = { perSecond: (orders * changesPerOrderHour) / 3_600, seconds: minutes * 60 };
   const changing = openLoad(load, async (index) => {
-    change(cell, live[(index * stride) % live.length] as Live);
+    change(site, live[(index * stride) % live.length] as Live);
     return 0;
   });
   for (let minute = 1; minute <= minutes; minute += 1) {
     await sleep(60_000);
-    const { watch, rssBytes } = await stateOf(cell);
+    const { watch, rssBytes } = await workerOf(site).state();
     told.push(watch);
     const { polls, late } = watch;
     say(
@@ -130,7 +122,7 @@ async function play(cell: Cell, live: readonly Live[], { minutes, orders, say }:
 
 function toRows({ orders, accounts, perSecond }: WatchedOptions, figures: Figures): Listing['rows'] {
   const { idle, used, minutes, seen, memory } = figures;
-  const cores = (of: 'serverMs' | 'workerMs' | 'benchMs', { seconds, ...usage }: Used): number =>
+  const cores = (of: 'serverMs' | 'workerMs' | 'benchMs', { seconds, ...usage }: Usage): number =>
     usage[of] / seconds / 1_000;
   const perPoll = (of: 'serverMs' | 'workerMs'): number => ((cores(of, used) - cores(of, idle)) * 1_000) / reached;
   const sum = (of: (state: WatchState) => number): number => minutes.reduce((all, state) => all + of(state), 0);
@@ -164,35 +156,30 @@ function toRows({ orders, accounts, perSecond }: WatchedOptions, figures: Figure
   return rows.map(([name, value]) => ({ name, values: [value] }));
 }
 
-async function stateOf({ workers: [worker] }: Cell, question: Question = 'state'): Promise<WorkerState> {
-  if (!worker) throw new Error('the cell has no worker process');
-  return await worker.state(question);
-}
-
-async function startAll(cell: Cell, { orders, accounts, say }: WatchedOptions): Promise<Live[]> {
+async function startAll(site: Site, { orders, accounts, say }: WatchedOptions): Promise<Live[]> {
   const names = ['partner', ...moreAccountNames(accounts - usual)];
   let started = 0;
   return await closedLoop({ count: orders, inFlight: lanes, limitMs }, async (index) => {
     const account = names[index % accounts] ?? 'partner';
     const orderId = randomUUID();
-    cell.sandbox.addOrder({ interface: 'partner', orderId, script: [{ status: statuses[0] ?? '', afterMs: 0 }] });
+    site.sandbox.addOrder({ interface: 'partner', orderId, script: [{ status: statuses[0] ?? '', afterMs: 0 }] });
     const key = { account: toAccountName(account), orderId: toOrderId(orderId) };
-    const options = { workflowId: followOrderId(key), taskQueue: cell.taskQueue, args: [key] };
-    await cell.client.workflow.start('followOrder', options);
+    const options = { workflowId: followOrderId(key), taskQueue: site.taskQueue, args: [key] };
+    await site.client.workflow.start('followOrder', options);
     started += 1;
     if (started % 1_000 === 0) say(`watched: ${started} orders started`);
     return { account, orderId, status: 0, changedAt: 0 };
   });
 }
 
-function change({ sandbox }: Cell, order: Live): void {
+function change({ sandbox }: Site, order: Live): void {
   order.status = (order.status + 1) % statuses.length;
   order.changedAt = Date.now();
   sandbox.setStatus('partner', order.orderId, statuses[order.status] ?? '');
 }
 
 /** How many runs show the last change of their order, and how late some of them recorded it. */
-async function seenOf({ client }: Cell, changed: readonly Live[]) {
+async function seenOf({ client }: Site, changed: readonly Live[]) {
   const handleOf = ({ account, orderId }: Live) => client.workflow.getHandle(`order/${account}/${orderId}`);
   const shown = await closedLoop({ count: changed.length, inFlight: lanes, limitMs }, async (index) => {
     const order = changed[index] as Live;
@@ -207,30 +194,4 @@ async function seenOf({ client }: Cell, changed: readonly Live[]) {
   });
   const sorted = Float64Array.from(lateS).sort();
   return { seen: shown.filter(Boolean).length, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
-}
-
-/** CPU time that processes used. */
-interface Used {
-  seconds: number;
-  serverMs: number;
-  workerMs: number;
-  benchMs: number;
-}
-
-async function during(cell: Cell, what: () => Promise<unknown>): Promise<Used> {
-  const now = () => ({
-    at: performance.now(),
-    serverMs: cpuMsOf(cell.server.pid),
-    workerMs: cpuMsOf(cell.workers[0]?.pid ?? null),
-    benchMs: cpuMsOf(process.pid),
-  });
-  const before = now();
-  await what();
-  const after = now();
-  return {
-    seconds: (after.at - before.at) / 1_000,
-    serverMs: after.serverMs - before.serverMs,
-    workerMs: after.workerMs - before.workerMs,
-    benchMs: after.benchMs - before.benchMs,
-  };
 }

@@ -3,6 +3,8 @@ import { toAccountName } from '../../src/domain/keys.js';
 import { type KeyRing, parseKeyRing } from '../../src/sealing/key-ring.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
 import { sandboxCredentials } from '../sandbox/sandbox.js';
+import { openLanes } from './http-lanes.js';
+import type { IngressProcess } from './ingress-process.js';
 
 /** One key for the whole bench, since paths and settings must agree. */
 export const webhookKeys = `k1:${randomBytes(32).toString('base64url')}`;
@@ -21,8 +23,38 @@ function ring(): KeyRing {
   return parsed.ring;
 }
 
+/** A webhook endpoint, and open connections to it. */
+export interface Door {
+  ingress: IngressProcess;
+  /** Sends one delivery as soon as a connection is free. Gives the status of the answer. */
+  deliver(orderId: string, status: string): Promise<number>;
+  /** Stops the endpoint, too. */
+  close(): Promise<void>;
+}
+
+/** The endpoint closes a connection that stayed idle for long after it was opened. */
+const tooSlow = 408;
+
+export async function openDoor(starting: Promise<IngressProcess>, lanes: number): Promise<Door> {
+  const ingress = await starting;
+  const connections = await openLanes(ingress.port, lanes);
+  const make = requestMaker(ingress.port);
+  return {
+    ingress,
+    async deliver(orderId, status) {
+      const request = make(orderId, status);
+      const answer = await connections.send(request);
+      return answer === tooSlow ? await connections.send(request) : answer;
+    },
+    async close() {
+      connections.close();
+      await ingress.stop();
+    },
+  };
+}
+
 /** Makes requests like those of the service: 2 kB each, no two equal. */
-export function requestMaker(port: number): (orderId: string, status: string) => string {
+function requestMaker(port: number): (orderId: string, status: string) => string {
   let made = 0;
   return (orderId, status) => {
     made += 1;

@@ -14,7 +14,7 @@ import { threadHeaps } from './thread-heaps.js';
 import type { Handled, Question, WorkerState } from './worker-process.js';
 
 async function main(): Promise<void> {
-  const { BENCH_SIDE, BENCH_TRACKER_CODE = '', BENCH_SLOTS, TEMPORAL_ADDRESS = '' } = process.env;
+  const { BENCH_SIDE, BENCH_TRACKER_CODE = '', TEMPORAL_ADDRESS = '' } = process.env;
   Runtime.install({
     logger: new DefaultLogger('ERROR'),
     telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
@@ -29,7 +29,6 @@ async function main(): Promise<void> {
       ? await createTracker({
           ...shared,
           codePath: BENCH_TRACKER_CODE,
-          ...(BENCH_SLOTS && { options: { maxConcurrentActivityTaskExecutions: Number(BENCH_SLOTS) } }),
           onHandled: (handled) => process.send?.({ handled } satisfies Handled),
         })
       : undefined;

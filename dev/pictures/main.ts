@@ -2,15 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { projectRoot } from '../stack/temporal/project-root.js';
-import { drawDashboard, readPanels } from './dashboard.js';
-import { writeFigures } from './figures.js';
-import { runFleet } from './fleet-run.js';
 import { type BenchResults, drawPlot, plots } from './plots.js';
-import { savePicture } from './save-picture.js';
+import { savePicture } from './save.js';
 import { shootUi } from './ui.js';
 import { shootViews } from './views.js';
 
-const say = (line: string) => console.log(line);
 const program = new Command('npm run pictures --').description('Makes the pictures of the documentation.');
 
 program
@@ -35,25 +31,10 @@ program
 
 program
   .command('figures')
-  .description(
-    'of docs/figures/bench.json, the output of `npm run bench -- --json`: the plots, and the figures in the pages',
-  )
+  .description('plots of docs/figures/bench.json, the output of `npm run bench -- --json`')
   .action(() => {
     const results = JSON.parse(readFileSync(join(projectRoot, 'docs/figures/bench.json'), 'utf8')) as BenchResults;
     for (const [name, plot] of Object.entries(plots)) savePicture(name, drawPlot(plot, results));
-    writeFigures(results);
-  });
-
-program
-  .command('dashboard')
-  .description('the panels of the Grafana dashboard with data of a run of ten minutes; needs Prometheus on the PATH')
-  .action(async () => {
-    const run = await runFleet(say);
-    try {
-      savePicture('dashboard.svg', drawDashboard({ ...run, panels: await readPanels(run) }));
-    } finally {
-      await run.close();
-    }
   });
 
 program.parseAsync().then(

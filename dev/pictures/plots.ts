@@ -2,7 +2,7 @@ import type { Summary } from '../bench/report.js';
 import { composeSvg, ink, toSvg } from './chart.js';
 
 /** What `npm run bench -- --json` prints. */
-export type BenchResults = Partial<Record<'follow' | 'ingress' | 'calls' | 'encryption', readonly Summary[]>>;
+export type BenchResults = Partial<Record<'follow' | 'ingress', readonly Summary[]>>;
 
 /** Bars on one axis: each row is a measure, with a bar for each side. */
 interface Panel {
@@ -83,16 +83,6 @@ export const plots: Record<string, Plot> = {
         },
         unit: 'orders/s',
       },
-      {
-        title: 'With payload encryption, beside without',
-        bench: 'encryption',
-        beside: 'without',
-        rows: {
-          'orders that have ended at the first read, 64 in flight': 'ended at the first read',
-          'orders of 4 statuses, 300 ms each, 64 in flight': '4 statuses of 300 ms',
-        },
-        unit: 'orders/s',
-      },
     ],
   },
 };
@@ -126,7 +116,6 @@ export function drawPlot({ title, subtitle, panels }: Plot, results: BenchResult
 
 function drawPanel({ title, bench, beside, rows, unit, goal }: Panel, results: BenchResults, height: number): string {
   const measures = Object.keys(rows).map((name) => measureOf(results, bench, name));
-  const ours = bench === 'encryption' ? 'with encryption' : 'faretrail';
   const bars = (name: string, color: string, values: number[]) => ({
     ...{ type: 'bar', name, data: values, barWidth: barHeight - 4, barGap: '20%', itemStyle: { color } },
     label: {
@@ -147,7 +136,7 @@ function drawPanel({ title, bench, beside, rows, unit, goal }: Panel, results: B
       series: [
         {
           ...bars(
-            ours,
+            'faretrail',
             colours.ours,
             measures.map(({ faretrail }) => faretrail),
           ),
@@ -172,8 +161,7 @@ const goalLine = (goal: number, unit: string) => ({
 
 const say = (value: number, unit: string): string => `${value.toLocaleString('en-US')} ${unit}`;
 
-/** Throws when the results lack it. */
-export function measureOf(results: BenchResults, bench: keyof BenchResults, name: string): Summary {
+function measureOf(results: BenchResults, bench: keyof BenchResults, name: string): Summary {
   const measure = results[bench]?.find((one) => one.name === name);
   if (measure) return measure;
   throw new Error(`the figures have no measure "${name}" of the bench ${bench}; measure it: npm run bench -- --json`);

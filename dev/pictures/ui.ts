@@ -3,7 +3,7 @@ import { connectClient } from '../../src/temporal/connection.js';
 import { findBrowser, openBrowser } from '../stack/ui/browser.js';
 import { driveTemporalUi, type TemporalUi } from '../stack/ui/temporal-ui.js';
 import { startEncryptedStack } from './encrypted-stack.js';
-import { savePicture } from './save-picture.js';
+import { savePicture } from './save.js';
 
 const size = { width: 1440, height: 1000 };
 /** A page shows pictures at less than their width, and screens have more than one point for each pixel. */

@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { createFaretrailClient, type OrderHandle } from '../../src/client/index.js';
 import { connectClient } from '../../src/temporal/connection.js';
 import { driveTemporalUi } from '../stack/ui/temporal-ui.js';
-import { savePicture } from './save-picture.js';
+import { savePicture } from './save.js';
 import { type Flags, inBrowser, openPage } from './ui.js';
 
 /** Columns of the list, as a person chooses them below it. */

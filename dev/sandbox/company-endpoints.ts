@@ -1,45 +1,29 @@
 import { z } from 'zod';
 import { type Answer, errorAnswer, jsonAnswer } from './answers.js';
-import { type Endpoint, tokenFacts } from './endpoint.js';
-import { invalidBody, parsedBody, refuseBusinessCall } from './request-checks.js';
+import { type Endpoint, withToken } from './endpoint.js';
+import { businessCheck, invalidBody, parsedBody } from './request-checks.js';
 import { productBodies, sandboxReferenceFields } from './ride/catalogue.js';
 import type { AddedCode } from './ride/reference-codes.js';
 import type { SandboxState } from './sandbox-state.js';
 
-/** Settings of the company: name and scope given, the rest assumed. */
-export const companySettingsEndpoint = (state: SandboxState): Endpoint => ({
-  operation: 'companySettings',
-  method: 'GET',
-  url: '/v1/companies/settings',
-  prepare: (call) => ({
-    facts: tokenFacts(state.tokens.ofHeader(call.headers.authorization)),
-    answer: () => refuseBusinessCall(state, call, 'order') ?? answerSettings(state),
+/** What a company has: names and scopes given, the rest assumed. The answer to codes accepts or refuses each of them. */
+export const companyEndpoints = (state: SandboxState): Endpoint[] => [
+  withToken(state.tokens, {
+    ...{ operation: 'companySettings', method: 'GET', url: '/v1/companies/settings' },
+    refuse: businessCheck(state, 'order'),
+    answer: () => answerSettings(state),
   }),
-});
-
-/** The products at a place: name and scope given, the rest assumed. */
-export const productsEndpoint = (state: SandboxState): Endpoint => ({
-  operation: 'products',
-  method: 'POST',
-  url: '/v1/products',
-  prepare: (call) => ({
-    facts: tokenFacts(state.tokens.ofHeader(call.headers.authorization)),
-    answer: () => refuseBusinessCall(state, call, 'order') ?? answerProducts(parsedBody(call.body)),
+  withToken(state.tokens, {
+    ...{ operation: 'products', method: 'POST', url: '/v1/products' },
+    refuse: businessCheck(state, 'order'),
+    answer: ({ body }) => answerProducts(parsedBody(body)),
   }),
-});
-
-/** Add codes to a reference field. The answer accepts or refuses each code: name and scope given, the rest assumed. */
-export const addReferenceCodeEndpoint = (state: SandboxState): Endpoint => ({
-  operation: 'addReferenceCode',
-  method: 'POST',
-  url: '/v1/reference-fields/:referenceFieldId/codes',
-  prepare: (call) => ({
-    facts: tokenFacts(state.tokens.ofHeader(call.headers.authorization)),
-    answer: () =>
-      refuseBusinessCall(state, call, 'company.reference') ??
-      answerCodes(state, call.params.referenceFieldId ?? '', parsedBody(call.body)),
+  withToken(state.tokens, {
+    ...{ operation: 'addReferenceCode', method: 'POST', url: '/v1/reference-fields/:referenceFieldId/codes' },
+    refuse: businessCheck(state, 'company.reference'),
+    answer: ({ params, body }) => answerCodes(state, params.referenceFieldId ?? '', parsedBody(body)),
   }),
-});
+];
 
 const answerSettings = ({ bookingSettings }: SandboxState): Answer =>
   jsonAnswer(200, {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { RideInterface } from '../../src/domain/account.js';
 import { type Answer, errorAnswer } from './answers.js';
 import type { OperationName } from './operations.js';
-import type { IssuedToken } from './token/tokens.js';
+import type { AccessTokens, IssuedToken } from './token/tokens.js';
 
 export interface ServiceCall {
   headers: IncomingHttpHeaders;
@@ -35,8 +35,29 @@ export interface Endpoint {
   prepare(call: ServiceCall): PreparedCall | Promise<PreparedCall>;
 }
 
-export const tokenFacts = (token: IssuedToken | undefined): CallFacts =>
-  token ? { clientId: token.clientId, scope: token.scope, tokenNumber: token.tokenNumber } : {};
+/** An operation that takes a token. */
+interface TokenOperation extends Omit<Endpoint, 'prepare'> {
+  refuse(token: IssuedToken | undefined, call: ServiceCall): Answer | undefined;
+  /** The answer to a call that is not refused. */
+  answer(call: ServiceCall): Answer;
+  facts?(call: ServiceCall): CallFacts;
+}
+
+/** Looks the token of each call up. */
+export const withToken = (tokens: AccessTokens, operation: TokenOperation): Endpoint => ({
+  ...operation,
+  prepare(call) {
+    const token = tokens.ofHeader(call.headers.authorization);
+    const { orderId } = call.params;
+    return {
+      facts: {
+        ...(token && { clientId: token.clientId, scope: token.scope, tokenNumber: token.tokenNumber }),
+        ...{ orderId, ...operation.facts?.(call) },
+      },
+      answer: () => operation.refuse(token, call) ?? operation.answer(call),
+    };
+  },
+});
 
 /** 401 unless the token is live (given). The code strings are assumed. */
 export function refuseToken(token: IssuedToken | undefined): Answer | undefined {

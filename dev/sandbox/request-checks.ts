@@ -4,17 +4,16 @@ import { refuseScope, refuseToken, type ServiceCall } from './endpoint.js';
 import { refuseCompany } from './order/endpoints.js';
 import type { SandboxState } from './sandbox-state.js';
 import { mediaTypeOf } from './token/form.js';
+import type { IssuedToken } from './token/tokens.js';
 
 /** Refuses a call of the business interface without the headers that every such call carries (assumed). */
-export function refuseBusinessCall(state: SandboxState, call: ServiceCall, scope: string): Answer | undefined {
-  const token = state.tokens.ofHeader(call.headers.authorization);
-  return (
+export const businessCheck =
+  (state: SandboxState, scope: string) =>
+  (token: IssuedToken | undefined, call: ServiceCall): Answer | undefined =>
     refuseToken(token) ??
     refuseScope(token, 'business', scope) ??
     refuseHeaders(call) ??
-    refuseCompany(state, call.query.businessId)
-  );
-}
+    refuseCompany(state, call.query.businessId);
 
 /** 400 unless both headers name JSON. */
 export function refuseHeaders({ headers }: ServiceCall): Answer | undefined {

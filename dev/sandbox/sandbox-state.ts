@@ -1,5 +1,5 @@
 import { createDeliveries, type Deliveries } from './delivery/deliveries.js';
-import type { DeliveryChange } from './delivery/settings.js';
+import { type DeliveryChange, DeliveryChangeSchema } from './delivery/settings.js';
 import { createFaultBoard, type FaultBoard, seededRandom } from './faults.js';
 import { createLedger, type Ledger } from './ledger.js';
 import { createOrderBook, type OrderBook, type StatusShape } from './order/orders.js';
@@ -8,8 +8,9 @@ import { createReferenceCodes, type ReferenceCodes } from './ride/reference-code
 import { type Bookings, createBookings } from './ride/rides.js';
 import {
   type BookingChange,
+  BookingChangeSchema,
   type BookingSettings,
-  changedBookingSettings,
+  changed,
   defaultBookingSettings,
 } from './ride/settings.js';
 import { createSubscriberBook, type SubscriberBook } from './subscription/subscribers.js';
@@ -78,10 +79,10 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
   const orders = createOrderBook(speed, (order, isNew) => deliveries.stepsChanged(order, isNew));
   const subscribers = createSubscriberBook(() => deliveries.subscribersChanged());
   const random = seededRandom(seed + 1); // its own source, so that deliveries do not change the draws of faults
-  const change = options.deliveries ?? {};
+  const change = DeliveryChangeSchema.parse(options.deliveries ?? {});
   const bookings = createBookings(orders, speed);
   const deliveries = createDeliveries({ orders, subscribers, businessId, speed, random, change });
-  const state: SandboxState = {
+  return {
     clients: {
       partner: {
         clientId: partner.clientId ?? sandboxCredentials.partner.clientId,
@@ -103,12 +104,11 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
     ledger: createLedger(),
     subscribers,
     deliveries,
-    bookingSettings: changedBookingSettings(defaultBookingSettings, options.bookings ?? {}),
+    bookingSettings: changed(defaultBookingSettings, BookingChangeSchema.parse(options.bookings ?? {})),
     bookings,
     referenceCodes: createReferenceCodes(),
     otherAnswers: options.otherAnswers ?? {},
     speed,
     isDown: false,
   };
-  return state;
 }

@@ -21,7 +21,6 @@ const maxBodyBytes = 67_108_864; // a batch of 100,000 orders fits
 /** Starts the stand-in of the ride-ordering service. Throws when the port is taken. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const state = createSandboxState(options);
-  const commands = createCommands(state);
   const app = fastify({
     bodyLimit: maxBodyBytes,
     exposeHeadRoutes: false,
@@ -33,7 +32,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   addServiceRoutes(app, state);
-  addCommandRoutes(app, commands);
+  addCommandRoutes(app, state);
   const host = options.host ?? '127.0.0.1';
   await app.listen({ host, port: options.port ?? 0 });
   const { port } = app.server.address() as AddressInfo;
@@ -42,5 +41,5 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     await state.deliveries.close();
     await app.close();
   };
-  return { ...commands, url, close };
+  return { ...createCommands(state), url, close };
 }

@@ -1,40 +1,28 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Answer, errorAnswer } from './answers.js';
-import { addReferenceCodeEndpoint, companySettingsEndpoint, productsEndpoint } from './company-endpoints.js';
+import { companyEndpoints } from './company-endpoints.js';
 import { faultedAnswer, hangUp, sendFaulted, sendPlainly } from './delivery/sending.js';
 import type { CallFacts, Endpoint } from './endpoint.js';
 import type { LedgerEntry } from './ledger.js';
-import { orderDetailsEndpoint, orderStatusEndpoint } from './order/endpoints.js';
+import { orderEndpoints } from './order/endpoints.js';
 import { otherwise } from './other-answers.js';
-import { cancelOrderEndpoint, createOrderEndpoint, updateOrderEndpoint } from './ride/endpoints.js';
-import { orderReceiptEndpoint } from './ride/receipts.js';
+import { rideEndpoints } from './ride/endpoints.js';
+import { receiptEndpoints } from './ride/receipts.js';
 import type { SandboxState } from './sandbox-state.js';
-import {
-  createSubscriberEndpoint,
-  deleteSubscriberEndpoint,
-  listSubscribersEndpoint,
-} from './subscription/endpoints.js';
-import { businessTokenEndpoint, partnerTokenEndpoint } from './token/endpoints.js';
+import { subscriberEndpoints } from './subscription/endpoints.js';
+import { tokenEndpoints } from './token/endpoints.js';
 
 /** The service: every operation, and an error in the envelope for any other path. */
 export function addServiceRoutes(app: FastifyInstance, state: SandboxState): void {
-  const endpoints = [
-    partnerTokenEndpoint,
-    businessTokenEndpoint,
-    orderStatusEndpoint,
-    orderDetailsEndpoint,
-    orderReceiptEndpoint,
-    companySettingsEndpoint,
-    productsEndpoint,
-    createOrderEndpoint,
-    updateOrderEndpoint,
-    cancelOrderEndpoint,
-    addReferenceCodeEndpoint,
-    createSubscriberEndpoint,
-    listSubscribersEndpoint,
-    deleteSubscriberEndpoint,
+  const nouns = [
+    tokenEndpoints,
+    orderEndpoints,
+    receiptEndpoints,
+    companyEndpoints,
+    rideEndpoints,
+    subscriberEndpoints,
   ];
-  for (const endpoint of endpoints.map((create) => create(state))) {
+  for (const endpoint of nouns.flatMap((endpointsOf) => endpointsOf(state))) {
     const url = state.otherAnswers[endpoint.operation]?.url ?? endpoint.url;
     app.route({ method: endpoint.method, url, handler: serve(state, endpoint) });
   }

@@ -14,7 +14,7 @@ import { findFault, followSamples, showLive, stepMs } from './run/sample-rides.j
 import { givenSettings, localSettings } from './run/settings.js';
 import { subscribeToAll } from './run/subscriptions.js';
 import { type LocalTemporal, startTemporal } from './run/temporal.js';
-import { usualOrFreePort } from './run/usual-port.js';
+import { usualOrFreePort } from './temporal/free-port.js';
 import { projectRoot } from './temporal/project-root.js';
 
 const folder = join(projectRoot, '.faretrail');
@@ -76,11 +76,18 @@ async function main(): Promise<void> {
   const ingress = await startLocalProcess('ingress', settings, folder);
   running.push(ingress);
   say(`ingress   ${env.FARETRAIL_PUBLIC_URL}, log in ${inProject(ingress.logFile)}`);
-  const hasFailed = Promise.race([worker.ended, ingress.ended]);
+  const hasFailed = Promise.race([worker, ingress].map(failureOf));
   const isWell = await Promise.race([followAll({ sandbox, isAllSandboxed, temporal, settings }), hasFailed]);
   if (once) return await exit(isWell ? 0 : 1);
   sayHowToGoOn(temporal, worker, writeSettings({ ...env, TEMPORAL_ADDRESS: temporal.address }));
   await hasFailed;
+}
+
+/** Rejects when the process ends by itself. */
+async function failureOf({ name, ended, logTail }: LocalProcess): Promise<never> {
+  await ended;
+  if (stopped !== undefined) return await new Promise(() => undefined);
+  throw new FaretrailError('ProcessEnded', `the ${name} has ended; the end of its log:\n${logTail()}`);
 }
 
 /** Its data is in a folder that the user of PostgreSQL can reach. Returns the address. */

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { arrivedAt } from '../../dev/bench/arrivals.js';
-import { type IngressSite, openSite } from '../../dev/bench/ingress-place.js';
 import type { IngressProcess } from '../../dev/bench/ingress-process.js';
+import { openSite, type Site } from '../../dev/bench/site.js';
 import { webhookPath } from '../../dev/bench/webhook-load.js';
 import { freePort } from '../../dev/stack/temporal/free-port.js';
 import { isLong } from '../support/long.js';
@@ -18,7 +18,7 @@ const orderIds = Array.from({ length: 100 }, (_, index) => `crash-${index}`);
 const senders = 64;
 
 const folder = mkdtempSync(join(tmpdir(), 'faretrail-kills-'));
-let site: IngressSite;
+let site: Site;
 beforeAll(async () => {
   site = await openSite({ folder, temporal: { program: inject('temporalProgram') } });
   for (const orderId of orderIds) await site.followOrder(orderId);

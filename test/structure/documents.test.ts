@@ -1,9 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { figuresOf } from '../../dev/pictures/figures.js';
 import { projectRoot } from '../../dev/stack/temporal/project-root.js';
-import { anchorsOf, brokenLinks, figuresIn, machinePaths, namedPages, unreachedPages } from './documents.js';
+import { anchorsOf, brokenLinks, machinePaths, namedPages, unreachedPages } from './documents.js';
 import { filesBelow, type TextFile } from './project-files.js';
 
 // What one session leaves the next, while work is under way.
@@ -29,14 +28,6 @@ describe('the pages', () => {
         .map((path) => `${file.path} names ${path}`),
     );
     expect(missing).toEqual([]);
-  });
-
-  it('show the figures of the bench', () => {
-    const read = (path: string) => JSON.parse(readFileSync(join(projectRoot, path), 'utf8')) as Record<string, string>;
-    const figures = read('docs/figures.json');
-    expect(figures).toMatchObject(figuresOf(read('docs/figures/bench.json')));
-    for (const { name, shown } of pages.flatMap(figuresIn))
-      expect({ [name]: shown }).toEqual({ [name]: figures[name] });
   });
 });
 

@@ -64,13 +64,6 @@ export function unreachedPages(pages: readonly TextFile[]): string[] {
 export const namedPages = ({ text }: TextFile): string[] =>
   [...text.matchAll(/(?<![\w./-])docs\/[\w./-]+\.md\b/g)].map(([path]) => path);
 
-/** Each marked figure with what it shows. */
-export const figuresIn = ({ text }: TextFile): { name: string; shown: string }[] =>
-  [...text.matchAll(/<!-- figures:([\w-]+) -->(.*?)<!-- \/figures -->/gs)].map(([, name = '', shown = '']) => ({
-    name,
-    shown,
-  }));
-
 const machinePath = /(?<![\w.$}/-])\/(?:work|root|home\/\w+|Users\/\w+|tmp\/bash_jobs)\//;
 
 /** Lines that name a path of a machine. */

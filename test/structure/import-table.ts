@@ -121,26 +121,7 @@ export const importTable: readonly Part[] = [
   { part: 'examples', ours: ['src/client'], packages: 'any' },
   { part: 'dev/stack', ours: ['src', 'dev/sandbox'], packages: 'any' },
   { part: 'dev/bench', ours: ['src', 'dev/sandbox', 'dev/stack'], packages: 'any' },
-  { part: 'dev/faults/chaos', ours: ['src', 'dev/sandbox', 'dev/stack', 'dev/bench'], packages: 'any' },
-  {
-    part: 'dev/faults/cluster',
-    ours: ['src', 'dev/sandbox', 'dev/stack', 'dev/bench', 'dev/faults/chaos'],
-    packages: 'any',
-  },
-  { part: 'dev/faults/containers', ours: ['src', 'dev/sandbox', 'dev/stack', 'dev/faults/cluster'], packages: 'any' },
-  {
-    part: 'dev/faults/counterparts',
-    ours: [
-      'src',
-      'dev/sandbox',
-      'dev/stack',
-      'dev/bench',
-      'dev/faults/chaos',
-      'dev/faults/cluster',
-      'dev/faults/containers',
-    ],
-    packages: 'any',
-  },
-  { part: 'dev/pictures', ours: ['src', 'dev/sandbox', 'dev/stack', 'dev/bench', 'dev/faults/chaos'], packages: 'any' },
+  { part: 'dev/faults', ours: ['src', 'dev/sandbox', 'dev/stack', 'dev/bench'], packages: 'any' },
+  { part: 'dev/pictures', ours: ['src', 'dev/sandbox', 'dev/stack', 'dev/bench'], packages: 'any' },
   { part: 'test', ours: codeFolders.filter((folder) => folder !== 'test'), packages: 'any' },
 ];

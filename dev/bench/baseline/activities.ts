@@ -1,11 +1,9 @@
-import { activityInfo, heartbeat, sleep } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Account } from '../../../src/domain/account.js';
 import type { AccountName, OrderId } from '../../../src/domain/keys.js';
 import { RideApiError } from '../../../src/ride-api/errors.js';
 import type { RideApi } from '../../../src/ride-api/ride-api.js';
 import { createTokenCache } from './access-token.js';
-import { jittered, type TrackedOrder, type TrackOrderInput } from './tracked-order.js';
 
 export interface TrackerPorts {
   accounts: readonly Account[];
@@ -34,27 +32,5 @@ export function createTrackerActivities({ accounts, rideApi, now }: TrackerPorts
     }
   }
 
-  return {
-    readStatus,
-
-    /**
-     * Polls an order until it ends, in a loop of its own. Each poll heartbeats what is known, with which the next attempt begins. Every
-     * live order holds a slot of its worker, and after the death of a worker it waits for the timeout.
-     */
-    async pollInActivity({ account, orderId, cadence }: TrackOrderInput): Promise<TrackedOrder> {
-      const left = activityInfo().heartbeatDetails as TrackedOrder | undefined;
-      const order = left ?? { status: null, since: now(), timeline: [] };
-      for (;;) {
-        const { status, terminal } = await readStatus(account, orderId);
-        if (status !== order.status) {
-          order.status = status;
-          order.since = now();
-          order.timeline.push({ status, at: new Date(now()).toISOString() });
-        }
-        if (terminal) return order;
-        heartbeat(order);
-        await sleep(jittered(cadence.activeMs));
-      }
-    },
-  };
+  return { readStatus };
 }

@@ -5,7 +5,6 @@ import {
   type InjectedSinks,
   type NativeConnection,
   Worker,
-  type WorkerOptions,
 } from '@temporalio/worker';
 import type { WorkerConfig } from '../../../src/config.js';
 import type { RideApi } from '../../../src/ride-api/ride-api.js';
@@ -22,12 +21,11 @@ export interface TrackerParts {
   now?: () => number;
   /** A bare workflow has handled a change of this order. */
   onHandled?: (orderId: string) => void;
-  options?: Partial<WorkerOptions>;
 }
 
 /** The comparator: a plain tracker of orders, its worker tuned like ours, so that only the two designs differ. */
 export function createTracker(parts: TrackerParts): Promise<Worker> {
-  const { config, rideApi, connection, codePath, now, onHandled = () => undefined, options } = parts;
+  const { config, rideApi, connection, codePath, now, onHandled = () => undefined } = parts;
   const sinks: InjectedSinks<ChangeSinks> = { changes: { handled: { fn: (_info, orderId) => onHandled(orderId) } } };
   return Worker.create({
     sinks,
@@ -39,9 +37,7 @@ export function createTracker(parts: TrackerParts): Promise<Worker> {
     workflowTaskPollerBehavior: { type: 'autoscaling' },
     activityTaskPollerBehavior: { type: 'autoscaling' },
     shutdownGraceTime: 25_000,
-    maxHeartbeatThrottleInterval: 1, // every heartbeat counts as a poll does on the other sides
     maxCachedWorkflows: cachedRuns(),
-    ...options,
   });
 }
 

@@ -16,10 +16,6 @@ import { jittered, type TrackedOrder, type TrackOrderInput } from './tracked-ord
 
 const { readStatus } = proxyActivities<TrackerActivities>({ startToCloseTimeout: 30_000 });
 
-const longestOrder = '7 days';
-/** So many heartbeats may stay away before the server takes the worker for dead. */
-const beatsMissed = 3;
-
 export const trackedOrderQuery = defineQuery<TrackedOrder>('trackedOrder');
 
 /** Polls an order until it ends, as the public samples teach: read in an activity, compare, sleep, read again. */
@@ -40,16 +36,6 @@ export async function trackOrder({ account, orderId, cadence, tracked }: TrackOr
       await continueAsNew<typeof trackOrder>({ account, orderId, cadence, tracked: order });
     }
   }
-}
-
-/** The whole order is one activity that polls in its own loop: the least that polls cost where they wait in the worker. */
-export async function trackInActivity(input: TrackOrderInput): Promise<TrackedOrder> {
-  const heartbeatTimeout = input.cadence.activeMs * beatsMissed;
-  const { pollInActivity } = proxyActivities<TrackerActivities>({
-    startToCloseTimeout: longestOrder,
-    heartbeatTimeout,
-  });
-  return await pollInActivity(input);
 }
 
 /** Tells the bench that a change was handled, so that the next one gets a workflow task of its own. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultInput } from '../../sandbox/faults.js';
-import { type Member, whenUp } from './member.js';
+import { whenUp } from './member.js';
 import {
   clusterNames,
   type Place,
@@ -99,11 +99,11 @@ async function applyToProcess({ members, sandbox, wires }: Stage, fault: Planned
     case 'kill':
       await member.kill();
       await sleep(fault.lastsMs);
-      return await startAgain(member);
+      return await member.start();
     case 'restart':
       await member.stop();
       await sleep(fault.lastsMs);
-      return await startAgain(member);
+      return await member.start();
     case 'isolate':
       wires[fault.target as WorkerName]?.cut();
       await sleep(fault.lastsMs);
@@ -136,14 +136,3 @@ const toSandboxFault = ({ kind, operation, answer }: PlannedFault): FaultInput =
 });
 
 const lostAnswer = { kind: 'dropConnection', when: 'answer' } as const;
-
-/** On a busy machine the server may need several attempts. */
-async function startAgain(member: Member): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await member.start();
-    } catch (error) {
-      if (tries === 3) throw error;
-    }
-  }
-}

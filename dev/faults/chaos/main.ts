@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { findDevServer } from '../../stack/temporal/dev-server.js';
-import { numberUpTo } from './number-flag.js';
+import { numberUpTo, openProfile, seedFlag } from '../profile.js';
 import { toText } from './report.js';
 import { runChaos, runSoak } from './run.js';
 
@@ -11,34 +11,24 @@ interface Flags {
   json: boolean;
 }
 
-const startedAt = Date.now();
-
-function say(line: string): void {
-  const seconds = Math.round((Date.now() - startedAt) / 1_000);
-  process.stderr.write(`chaos ${String(seconds).padStart(4)} s  ${line}\n`);
-}
-
-const flags = new Command('chaos')
+const { minutes, seed, soak, json } = new Command('chaos')
   .description('Kills, pauses and restarts all processes of a deployment under load, then checks every promise.')
   .option('--minutes <n>', 'how long it lasts (default: 10, a soak: 120)', numberUpTo(600, { isWhole: false }))
-  .option(
-    '--seed <n>',
-    'the same seed and time give the same faults and work',
-    numberUpTo(2 ** 31, { isWhole: true }),
-    1,
-  )
+  .option(...seedFlag)
   .option('--soak', 'no faults and less work; looks for what grows', false)
   .option('--json', 'print the report as JSON', false)
   .allowExcessArguments(false)
   .parse()
   .opts<Flags>();
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130)); // children die with us
-const report = await (flags.soak ? runSoak : runChaos)({
-  seed: flags.seed,
-  forMs: Math.round((flags.minutes ?? (flags.soak ? 120 : 10)) * 60_000),
-  temporalProgram: await findDevServer(say),
-  say,
+const { say, exitWith } = openProfile('chaos');
+await exitWith(async () => {
+  const report = await (soak ? runSoak : runChaos)({
+    seed,
+    forMs: Math.round((minutes ?? (soak ? 120 : 10)) * 60_000),
+    temporalProgram: await findDevServer(say),
+    say,
+  });
+  console.log(json ? JSON.stringify(report, null, 2) : toText(report));
+  return report.problems.length === 0 ? 0 : 1;
 });
-console.log(flags.json ? JSON.stringify(report, null, 2) : toText(report));
-process.exit(report.problems.length === 0 ? 0 : 1);

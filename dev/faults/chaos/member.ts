@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../stack/run/until.js';
 import type { ProcessName } from './plan.js';
 
 /** One process of a deployment, and its replacements after faults. */
@@ -44,8 +44,7 @@ interface MemberOptions {
   launch(): Launch;
   /** The folder of its log. */
   folder: string;
-  /** Answers with 2xx once it is up. */
-  healthUrl: string;
+  isUp(): Promise<boolean>;
 }
 
 const restartAfterMs = 500;
@@ -53,7 +52,7 @@ const restartAfterMs = 500;
 const stopWithinMs = 60_000;
 
 /** Makes a member of a program. */
-export function createMember({ name, launch, folder, healthUrl }: MemberOptions): Member {
+export function createMember({ name, launch, folder, isUp }: MemberOptions): Member {
   const logFile = join(folder, `${name}.log`);
   const ownEnds: { at: number; code: number | null }[] = [];
   const starts: Start[] = [];
@@ -96,7 +95,7 @@ export function createMember({ name, launch, folder, healthUrl }: MemberOptions)
       isWanted = true;
       spawnIt();
     },
-    isUp: () => isHealthy(healthUrl),
+    isUp,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
     pause: () => void child?.kill('SIGSTOP'),
@@ -107,19 +106,6 @@ export function createMember({ name, launch, folder, healthUrl }: MemberOptions)
   };
 }
 
-async function isHealthy(url: string): Promise<boolean> {
-  const answer = fetch(url, { signal: AbortSignal.timeout(2_000) });
-  return await answer.then(
-    ({ ok }) => ok,
-    () => false,
-  );
-}
-
 /** Resolves once the member is up. Rejects if that takes too long. */
-export async function whenUp(member: Member, withinMs: number): Promise<void> {
-  const deadline = Date.now() + withinMs;
-  while (!(await member.isUp())) {
-    if (Date.now() > deadline) throw new Error(`${member.name} is not up after ${withinMs} ms`);
-    await sleep(100);
-  }
-}
+export const whenUp = (member: Member, withinMs: number): Promise<void> =>
+  until(`${member.name} is not up after ${withinMs} ms`, member.isUp, { withinMs, everyMs: 100 });

@@ -7,7 +7,8 @@ import { loadTemporalSettings, promptConnectionOptions } from '../../../src/temp
 import { workerEnv } from '../../bench/settings.js';
 import { controlSandbox, type SandboxControl } from '../../sandbox/control/client.js';
 import { nodeArgs } from '../../stack/run/node-args.js';
-import { freePort } from '../../stack/temporal/free-port.js';
+import { answersAt } from '../../stack/run/until.js';
+import { freePorts } from '../../stack/temporal/free-port.js';
 import { projectRoot } from '../../stack/temporal/project-root.js';
 import { type Changeable, createChangeable, makeFirstCurrent } from './deployment.js';
 import { type Disk, openDisk } from './disk.js';
@@ -22,17 +23,17 @@ import {
 } from './plan.js';
 import { anchorIds } from './plan-work.js';
 import { openReceivers, type Receiver } from './receivers.js';
+import { type Relay, startRelay } from './relay.js';
 import { openStoreSite, type StoreSite } from './store-site.js';
 import { createStranger, type Stranger } from './strangers.js';
 import { openDevServer, type TemporalSite } from './temporal-member.js';
-import { startWire, type Wire } from './wire.js';
 
 /** A whole deployment on this machine, and its clients. */
 export interface Stage {
   /** Its processes by name: with a development server none of `clusterNames`, with a cluster no `temporal`. */
   members: Readonly<Record<ProcessName, Member>>;
   /** By which each worker reaches Temporal. */
-  wires: Record<WorkerName, Wire>;
+  wires: Record<WorkerName, Relay>;
   sandbox: SandboxControl;
   receivers: Record<ReceiverName, Receiver>;
   stranger: Stranger;
@@ -74,8 +75,6 @@ export interface StageOptions {
   deployment?: Deployment;
   /** The budget of each account. Default: more than the suite asks for. */
   requestsPerSecond?: number;
-  /** Default: a task queue that no other run of the suite uses. */
-  taskQueue?: string;
   /** Gives the address under which one side reaches the other, both as `host:port`. Default: the address itself. */
   route?: (link: Link, address: string) => Promise<string>;
   /** Further settings of all our processes. */
@@ -126,9 +125,10 @@ export async function openStageOn({
   const changeable = createChangeable(folder, profile, deployment);
   const reached = (link: Link, port: number | undefined) => route(link, `127.0.0.1:${port}`);
   const { address } = temporal;
-  const env = {
+  const workersTo = await route('worker to Temporal', address);
+  const env: Record<string, string> = {
     ...settings({ folder, sandboxUrl: `http://${await reached('worker to service', sandboxPort)}`, requestsPerSecond }),
-    TEMPORAL_ADDRESS: await route('worker to Temporal', address),
+    TEMPORAL_ADDRESS: workersTo,
     ...changeable.env,
     ...(store && { FARETRAIL_STORE_URL: store.url }),
     FARETRAIL_NOTIFY_ORIGINS: Object.values(receivers)
@@ -136,14 +136,13 @@ export async function openStageOn({
       .join(','),
     FARETRAIL_NOTIFY_SECRETS: `n1:${notifySecret.toString('base64url')}`,
     FARETRAIL_NOTIFY_PRIVATE: 'true',
-    ...(options.taskQueue && { FARETRAIL_TASK_QUEUE: options.taskQueue }),
     ...options.env,
   };
   const ingressEnv = { ...env, TEMPORAL_ADDRESS: await route('ingress to Temporal', address) };
   const ports = { sandbox: sandboxPort, ingress: ingressPort, metrics: metricsPorts };
   const wires = {
-    'worker-1': await startWire(env.TEMPORAL_ADDRESS),
-    'worker-2': await startWire(env.TEMPORAL_ADDRESS),
+    'worker-1': await startRelay([workersTo]),
+    'worker-2': await startRelay([workersTo]),
   };
   const ours = createMembers({ folder, env, ingressEnv, ports, disk, changeable, wires });
   const members = [...ours, ...temporal.members];
@@ -206,7 +205,7 @@ function createMembers({ folder, env, ingressEnv, ports, disk, changeable, wires
   const sandboxArgv = [join(projectRoot, 'dist/dev/sandbox/main.js'), '--port', String(ports.sandbox)];
   const workers = workerNames.map((name, i) =>
     createMember({
-      ...{ name, folder, healthUrl: `${urlAt(ports.metrics[i])}/readyz` },
+      ...{ name, folder, isUp: () => answersAt(`${urlAt(ports.metrics[i])}/readyz`) },
       launch: () =>
         changeable.workerLaunch(name, {
           ...{ ...env, TEMPORAL_ADDRESS: wires[name].address },
@@ -217,12 +216,12 @@ function createMembers({ folder, env, ingressEnv, ports, disk, changeable, wires
   const places = { FARETRAIL_INGRESS_PORT: String(ports.ingress), FARETRAIL_JOURNAL_DIR: disk.folder };
   return [
     createMember({
-      ...{ name: 'sandbox', folder, healthUrl: `${urlAt(ports.sandbox)}/sandbox/health` },
+      ...{ name: 'sandbox', folder, isUp: () => answersAt(`${urlAt(ports.sandbox)}/sandbox/health`) },
       launch: () => ({ argv: [...sandboxArgv, '--speed', String(speed)], env: {} }),
     }),
     ...workers,
     createMember({
-      ...{ name: 'ingress', folder, healthUrl: `${urlAt(ports.ingress)}/readyz` },
+      ...{ name: 'ingress', folder, isUp: () => answersAt(`${urlAt(ports.ingress)}/readyz`) },
       launch() {
         disk.cutOff();
         return { argv: nodeArgs('ingress'), env: { ...ingressEnv, ...places } };
@@ -239,13 +238,6 @@ const converterFor = (keys: readonly string[]) =>
 
 const namedKeys = (keys: readonly string[]): Record<string, string> =>
   Object.fromEntries(keys.map((key, i) => [`payload key ${i + 1}`, key.slice(key.indexOf(':') + 1)]));
-
-/** Finds ports one after the other, since parallel searches may find the same port. */
-async function freePorts(count: number): Promise<number[]> {
-  const ports: number[] = [];
-  while (ports.length < count) ports.push(await freePort());
-  return ports;
-}
 
 interface Surroundings {
   folder: string;

@@ -1,6 +1,6 @@
 import { benchFollow } from '../../bench/follow.js';
 import { benchIngress } from '../../bench/ingress.js';
-import { toTable } from '../../bench/report.js';
+import { summarize, toTable } from '../../bench/report.js';
 import type { Report } from '../../stack/temporal/run-command.js';
 import type { Cluster } from './start-cluster.js';
 
@@ -16,8 +16,8 @@ export async function measure({ address }: Cluster, rounds: number, say: Report)
   const ingress = await benchIngress({ ...shared, only: ['freshness'], seconds: 0, changesPerSecond });
   console.log(
     toTable([
-      { name: 'following orders', beside: 'a plain tracker', summaries: follow },
-      { name: 'taking deliveries', beside: 'nothing', summaries: ingress },
+      { name: 'following orders', beside: 'a plain tracker', summaries: follow.map(summarize) },
+      { name: 'taking deliveries', beside: 'nothing', summaries: ingress.map(summarize) },
     ]),
   );
 }

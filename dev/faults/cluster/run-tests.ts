@@ -4,7 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { projectRoot } from '../../stack/temporal/project-root.js';
-import type { Cluster, OnEnd } from './start-cluster.js';
+import type { OnEnd } from '../profile.js';
+import type { Cluster } from './start-cluster.js';
 import type { Tally } from './tally.js';
 
 /** Everything that a service or an operator does, and kills of worker processes. */

@@ -1,11 +1,9 @@
 import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { Postgres } from '../../stack/postgres/postgres.js';
-import { freePort } from '../../stack/temporal/free-port.js';
+import { freePort, isFree } from '../../stack/temporal/free-port.js';
 import { projectRoot } from '../../stack/temporal/project-root.js';
 
 type Service = 'frontend' | 'history' | 'matching' | 'worker';
@@ -106,12 +104,6 @@ const rpc = async () => ({ grpcPort: await freePort(), membershipPort: await fre
 async function freeLowPort(): Promise<number> {
   for (;;) {
     const port = randomInt(lowest, 2 ** 15);
-    const server = createServer().listen(port, ip);
-    const [isFree] = await Promise.race([
-      once(server, 'listening').then(() => [true]),
-      once(server, 'error').then(() => [false]),
-    ]);
-    server.close();
-    if (isFree) return port;
+    if (await isFree(port)) return port;
   }
 }

@@ -4,10 +4,11 @@ import type { Member } from '../chaos/member.js';
 import { toText } from '../chaos/report.js';
 import { runPlan } from '../chaos/run.js';
 import type { TemporalSite } from '../chaos/temporal-member.js';
+import { type OnEnd, openEnds } from '../profile.js';
 import { createServerPlan } from './fault-plan.js';
 import { clusterShapes } from './server-config.js';
 import { countMessages } from './server-log.js';
-import { type OnEnd, startCluster } from './start-cluster.js';
+import { startCluster } from './start-cluster.js';
 import type { Tally } from './tally.js';
 
 /** What the part `faults` is asked for. */
@@ -30,13 +31,9 @@ export async function runServerFaults(
   const plan = createServerPlan(seed, Math.round(minutes * 60_000), count);
   let logs: string[] = [];
   const openTemporal = async (folder: string): Promise<TemporalSite> => {
-    const ends: Parameters<OnEnd>[0][] = [];
-    const close = async () => {
-      for (const end of ends.splice(0)) await end();
-    };
-    onEnd(close);
-    const surroundings = { folder, say, onEnd: (end: Parameters<OnEnd>[0]) => void ends.unshift(end) };
-    const { address, postgres, servers } = await startCluster(clusterShapes[count], surroundings);
+    const own = openEnds(say);
+    onEnd(own.endAll);
+    const { address, postgres, servers } = await startCluster(clusterShapes[count], { folder, say, onEnd: own.onEnd });
     return {
       address,
       members: [...servers, databaseMember(postgres)],
@@ -44,7 +41,7 @@ export async function runServerFaults(
         Buffer.concat([await postgres.dump('temporal'), await postgres.dump('temporal_visibility')]),
       async close() {
         logs = servers.map(({ output }) => output().toString());
-        await close();
+        await own.endAll();
       },
     };
   };

@@ -1,18 +1,19 @@
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { searchAttributeNames } from '../../../src/domain/search-attribute-names.js';
 import { ensureSearchAttributes } from '../../../src/temporal/search-attributes.js';
 import { type Postgres, startPostgres } from '../../stack/postgres/postgres.js';
+import { answersAt, until } from '../../stack/run/until.js';
 import { findDevServer } from '../../stack/temporal/dev-server.js';
 import { freePort } from '../../stack/temporal/free-port.js';
 import { projectRoot } from '../../stack/temporal/project-root.js';
-import { waitUntilReady } from '../../stack/temporal/readiness.js';
+import { openReadiness } from '../../stack/temporal/readiness.js';
 import { type Report, runCommand, tailOf } from '../../stack/temporal/run-command.js';
 import { createMember, type Member, whenUp } from '../chaos/member.js';
 import { clusterNames } from '../chaos/plan.js';
-import { startBalancer } from './balancer.js';
+import { startRelay } from '../chaos/relay.js';
+import type { OnEnd } from '../profile.js';
 import { findServerPrograms } from './programs.js';
 import { type ServerPorts, type Shape, serverConfig, serverSettings } from './server-config.js';
 
@@ -23,9 +24,6 @@ export interface Cluster {
   postgres: Postgres;
   servers: readonly Member[];
 }
-
-/** Takes the end of something that was started. The ends run in reverse order. */
-export type OnEnd = (end: () => void | Promise<void>) => void;
 
 interface Surroundings {
   /** Takes all files. Another user, that of PostgreSQL, gets access to its folder in it. */
@@ -39,7 +37,6 @@ type RunScript = (name: string, env: Record<string, string>) => Promise<string>;
 const namespace = 'default';
 const scriptLimitMs = 120_000;
 const readyWithinMs = 60_000;
-const namespaceTries = 20; // as in docker-compose.yml
 
 /** Starts both servers on new databases, which the scripts of docker-compose.yml set up, with our search attributes. */
 export async function startCluster(shape: Shape, { folder, say, onEnd }: Surroundings): Promise<Cluster> {
@@ -83,8 +80,9 @@ async function startServers(
   writeFileSync(settingsFile, serverSettings(shape));
   const ports: ServerPorts[] = [];
   for (const _ of shape.servers) ports.push({ grpc: await freePort(), metrics: await freePort() });
-  const frontends = ports.map(({ grpc }) => grpc).filter((_, i) => shape.servers[i]?.includes('frontend'));
-  const { address, close } = await startBalancer(frontends);
+  const withFrontend = ports.filter((_, i) => shape.servers[i]?.includes('frontend'));
+  const frontends = withFrontend.map(({ grpc }) => `127.0.0.1:${grpc}`);
+  const { address, close } = await startRelay(frontends);
   onEnd(close);
   const servers: Member[] = [];
   onEnd(async () => void (await Promise.all(servers.map((server) => server.stop()))));
@@ -96,14 +94,14 @@ async function startServers(
     writeFileSync(configFile, text, { mode: 0o600 });
     const chosen = services.flatMap((service) => ['--service', service]);
     const argv = ['--config-file', configFile, '--allow-no-auth', 'start', ...chosen];
-    const healthUrl = `http://127.0.0.1:${own.metrics}/metrics`;
-    const server = createMember({ name, launch: () => ({ program, argv, env: {} }), folder, healthUrl });
+    const isUp = () => answersAt(`http://127.0.0.1:${own.metrics}/metrics`);
+    const server = createMember({ name, launch: () => ({ program, argv, env: {} }), folder, isUp });
     servers.push(server);
     await server.start();
     if (i === 0) await whenOpen(address); // it sets up the cluster: of two that do so at once, one ends
   }
   await Promise.all(servers.map((server) => whenUp(server, readyWithinMs)));
-  return { servers, address, frontends: frontends.map((port) => `127.0.0.1:${port}`) };
+  return { servers, address, frontends };
 }
 
 async function whenOpen(address: string): Promise<void> {
@@ -131,21 +129,17 @@ async function setUpDatabases(run: RunScript, { port, user, password }: Postgres
 async function setUpNamespace(run: RunScript, frontends: readonly string[]): Promise<void> {
   const [address = ''] = frontends;
   const env = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace };
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await run('make-namespace.sh', env);
-      break;
-    } catch (error) {
-      if (tries === namespaceTries) throw error;
-      await pause(1_000); // the server opens its port a little before it is ready
-    }
-  }
-  const signal = AbortSignal.timeout(readyWithinMs);
-  await waitUntilReady({ address, namespace, searchAttributes: [], signal });
+  // The server opens its port a little before it is ready.
+  const isMade = () => run('make-namespace.sh', env).then(() => true);
+  await until('the namespace was not made', isMade, { withinMs: readyWithinMs, everyMs: 1_000 });
+  await whenReady(address, []);
   const connection = await Connection.connect({ address });
   await ensureSearchAttributes(connection, namespace);
   await connection.close();
-  const searchAttributes = Object.values(searchAttributeNames);
-  const ready = frontends.map((one) => waitUntilReady({ address: one, namespace, searchAttributes, signal }));
-  if (!(await Promise.all(ready)).every(Boolean)) throw new Error('not ready in time');
+  await Promise.all(frontends.map((one) => whenReady(one, Object.values(searchAttributeNames))));
+}
+
+async function whenReady(address: string, searchAttributes: readonly string[]): Promise<void> {
+  const { isReady, close } = openReadiness({ address, namespace, searchAttributes });
+  await until(`${address} is not ready`, isReady, { withinMs: readyWithinMs }).finally(close);
 }

@@ -1,7 +1,6 @@
 import { Connection } from '@temporalio/client';
 import type { Findings } from './report.js';
-import { sandboxNamespace } from './rides.js';
-import type { Order } from './sandbox.js';
+import { type Order, sandboxNamespace } from './rides.js';
 import type { Stack } from './stack.js';
 
 /** Those that compose gives no right and no place to write to but their volumes. */

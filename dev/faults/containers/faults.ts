@@ -1,9 +1,8 @@
+import { until } from '../../stack/run/until.js';
 import { journalled } from './confinement.js';
 import type { Findings } from './report.js';
-import type { Rides } from './rides.js';
-import type { Order } from './sandbox.js';
+import type { Order, Rides } from './rides.js';
 import type { Stack } from './stack.js';
-import { until } from './until.js';
 
 export interface Scene {
   stack: Stack;

@@ -1,6 +1,9 @@
 import { Command } from 'commander';
+import type { SandboxControl } from '../../sandbox/control/client.js';
 import { sandboxCredentials } from '../../sandbox/sandbox.js';
+import { until } from '../../stack/run/until.js';
 import { isGood, toText } from '../cluster/tally.js';
+import { openProfile } from '../profile.js';
 import { checkConfinement, checkIngressPorts, checkNamespaces } from './confinement.js';
 import { DockerMissing, docker, findDocker } from './docker.js';
 import { breakSomething, fillJournal, killIngress, pushedOrders, type Scene } from './faults.js';
@@ -8,24 +11,8 @@ import { type Findings, openFindings } from './report.js';
 import { openRides } from './rides.js';
 import { type Values, valuesIn, valuesInImage } from './search.js';
 import { openStack, type Stack } from './stack.js';
-import { until } from './until.js';
 
-const ends: (() => void | Promise<void>)[] = [];
-const onEnd = (end: () => void | Promise<void>) => void ends.unshift(end);
-const startedAt = Date.now();
-
-function say(line: string): void {
-  const seconds = Math.round((Date.now() - startedAt) / 1_000);
-  process.stderr.write(`containers ${String(seconds).padStart(4)} s  ${line}\n`);
-}
-
-let ending: Promise<void> | undefined;
-function endAll(): Promise<void> {
-  ending ??= (async () => {
-    for (const end of ends) await Promise.resolve(end()).catch((error: Error) => say(error.message));
-  })();
-  return ending;
-}
+const { say, onEnd, isStopped, exitWith } = openProfile('containers');
 
 const upWithin = 90;
 const marker = 'trip-marker-1f6c2b9e';
@@ -70,13 +57,13 @@ async function start(stack: Stack, findings: Findings): Promise<Scene['rides']> 
 async function downAndUp({ stack, rides: before, findings }: Scene): Promise<void> {
   const orders = await pushedOrders({ rides: before });
   await fillJournal({ stack, rides: before, findings }, orders);
-  for (const order of orders) order.earlier = await before.sandbox.attempts(order);
+  for (const order of orders) order.earlier = await before.attempts(order);
   await findings.time('down', () => stack.compose('down'));
   stack.settings.FARETRAIL_ENCRYPT_PAYLOADS = 'true';
   const upTo = async () => {
     await stack.compose('up', '--detach');
     const rides = await openRides(stack, onEnd);
-    for (const order of orders) await rides.sandbox.add(order);
+    for (const order of orders) await rides.add(order);
     await rides.known([await rides.follow(secretMarker)]);
     return rides;
   };
@@ -86,20 +73,11 @@ async function downAndUp({ stack, rides: before, findings }: Scene): Promise<voi
   await rides.change(orders, 'Waiting');
   await rides.acknowledged(orders, 3);
   findings.check('down and up: no status, delivery or end is lost', await rides.complete(orders));
-  const found = valuesIn(await databases(stack), inDatabase(new Map([['the reference', secretMarker]])));
+  const found = valuesIn(await databases(stack), new Map([['the reference', secretMarker]]));
   findings.check('encrypted payloads are not in the database in clear', found);
 }
 
 const secretMarker = 'trip-marker-83d07fa4';
-
-/** As the database stores bytes, and as it stores text. */
-const inDatabase = (values: Values): Values =>
-  new Map(
-    [...values].flatMap(([name, value]) => [
-      [name, value],
-      [`${name}, as bytes`, Buffer.from(value).toString('hex')],
-    ]),
-  );
 
 async function databases(stack: Stack): Promise<string> {
   const dump = (name: string) => stack.exec('postgres', 'pg_dump', '--username=temporal', `--dbname=${name}`);
@@ -118,22 +96,28 @@ async function searchImages({ images, secrets }: Stack, { check }: Findings): Pr
   );
 }
 
+/** All that a sandbox gave out and nobody may see, by name. */
+async function issuedBy(sandbox: SandboxControl): Promise<Values> {
+  const tokens = (await sandbox.issuedTokens()).map((token, i) => [`access token ${i + 1}`, token] as const);
+  const all = (await sandbox.subscribers()).map(
+    ({ secretId }, i) => [`secret of subscriber ${i + 1}`, secretId] as const,
+  );
+  return new Map([...tokens, ...all]);
+}
+
 /** Secrets in what Docker shows, in logs and in the database. */
 async function searchRunning({ stack, rides, findings }: Scene, known: string): Promise<void> {
-  const issued = await rides.sandbox.issued();
+  const issued = await issuedBy(rides.sandbox);
   const all = new Map([...stack.secrets, ...issued]);
   const ids = [...(await stack.containers()).values()].map(({ Id }) => Id);
   const shown = await docker(['inspect', ...ids, ...Object.values(stack.images)]);
   findings.check('no secret is in what "docker inspect" shows', valuesIn(shown, all));
   findings.check('no secret is in a log', valuesIn(await stack.compose('logs', '--no-color'), all));
   const dump = await databases(stack);
-  findings.check('no secret is in the database', valuesIn(dump, inDatabase(all)));
-  const control = valuesIn(dump, inDatabase(new Map([['reference', known]])));
+  findings.check('no secret is in the database', valuesIn(dump, all));
+  const control = valuesIn(dump, new Map([['reference', known]]));
   findings.check('without encryption the search finds a reference', control.length > 0 ? [] : ['it does not']);
 }
-
-let isStopped = false;
-const interrupted = 130;
 
 async function main(): Promise<number> {
   const findings = openFindings(say);
@@ -141,33 +125,24 @@ async function main(): Promise<number> {
     say(await findDocker());
     await run(await openStack(onEnd), findings);
   } catch (error) {
-    if (isStopped) return interrupted;
+    if (isStopped()) throw error;
     if (error instanceof DockerMissing) {
       console.error(error.message);
       return 2;
     }
     findings.check('the test runs to its end', [error instanceof Error ? error.message : String(error)]);
     console.error(error);
-  } finally {
-    await endAll();
   }
   console.log(findings.table());
   console.log(toText(findings.tally()));
   return isGood(findings.tally()) ? 0 : 1;
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => {
-    isStopped = true;
-    say('stopping');
-    void endAll().finally(() => process.exit(interrupted));
-  });
-
-const program = new Command('containers')
+await new Command('containers')
   .description('Brings docker-compose.yml up on the Docker daemon it finds, breaks it, and judges what is left.')
   .addHelpText(
     'after',
     '\nTakes about four minutes, and a few more for a first build. One at a time for each daemon. Leaves its images behind, and nothing else.',
   )
-  .action(async () => process.exit(await main()));
-await program.parseAsync();
+  .action(() => exitWith(main))
+  .parseAsync();

@@ -1,15 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
-import { createFaretrailClient, withPayloadKeys } from '../../../src/client/index.js';
-import { arrived, faultOf } from '../cluster/order-fault.js';
-import type { OnEnd } from '../cluster/start-cluster.js';
-import { account, type Order, openSandbox, type SandboxPort } from './sandbox.js';
+import { createFaretrailClient, type OrderTrail, withPayloadKeys } from '../../../src/client/index.js';
+import { controlSandbox, type SandboxControl } from '../../sandbox/control/client.js';
+import type { DeliveryAttempt } from '../../sandbox/delivery/ledger.js';
+import { until } from '../../stack/run/until.js';
+import { untrueTrail } from '../chaos/judge-work.js';
+import type { OnEnd } from '../profile.js';
 import type { Stack } from './stack.js';
-import { until } from './until.js';
+
+/** An order of the sandbox, which a run in a container follows. */
+export interface Order {
+  orderId: string;
+  statuses: string[];
+  /** What sandboxes that were stopped have sent. */
+  earlier: DeliveryAttempt[];
+}
 
 /** What a service and the sandbox do with orders, from outside the containers. */
 export interface Rides {
-  sandbox: SandboxPort;
+  sandbox: SandboxControl;
+  /** Adds the order with its last status. The sandbox keeps orders in memory: after its restart it has to be told again. */
+  add(order: Order): Promise<void>;
+  /** Every attempt to deliver a change of the order. */
+  attempts(order: Order): Promise<DeliveryAttempt[]>;
   /** Starts to follow a new order. */
   follow(reference?: string): Promise<Order>;
   /** Gives each order its next status. */
@@ -22,6 +35,7 @@ export interface Rides {
   complete(orders: readonly Order[]): Promise<string[]>;
 }
 
+const account = 'business';
 export const sandboxNamespace = 'sandbox';
 const first = 'Routing';
 const accepted = 202;
@@ -34,12 +48,20 @@ export async function openRides(stack: Stack, onEnd: OnEnd): Promise<Rides> {
   const dataConverter = withPayloadKeys(`p1:${stack.secrets.get('payload_keys')}`, { encrypts });
   const client = new Client({ connection, namespace: sandboxNamespace, dataConverter });
   const product = createFaretrailClient({ client });
-  const sandbox = openSandbox(stack.ports.sandbox);
-  await until('the sandbox does not answer', sandbox.answers);
+  const sandbox = controlSandbox(`http://127.0.0.1:${stack.ports.sandbox}`);
+  await until('the sandbox does not answer', sandbox.isHealthy);
   const handle = ({ orderId }: Order) => product.get(account, orderId);
 
+  const attemptsOf = async ({ orderId, earlier }: Order) => [...earlier, ...(await sandbox.deliveries({ orderId }))];
+  const arrived = ({ deliveries }: OrderTrail): number => deliveries.received - deliveries.duplicate;
+
+  async function add({ orderId, statuses }: Order): Promise<void> {
+    const script = [{ status: statuses.at(-1) ?? first, afterMs: 0 }];
+    await sandbox.addOrder({ interface: account, orderId, script });
+  }
+
   async function deliveriesOf(order: Order): Promise<{ sent: number; taken: number }> {
-    const attempts = await sandbox.attempts(order);
+    const attempts = await attemptsOf(order);
     const taken = attempts.filter(({ answer }) => answer === accepted).map(({ acknowledgedAs }) => acknowledgedAs);
     return { sent: new Set(attempts.map(({ status }) => status)).size, taken: new Set(taken).size };
   }
@@ -54,22 +76,29 @@ export async function openRides(stack: Stack, onEnd: OnEnd): Promise<Rides> {
     const { sent, taken } = await deliveriesOf(order);
     // What was durable when an ingress was killed arrives, though its acknowledgement was lost.
     const acknowledged = Math.max(taken, Math.min(arrived(trail), sent));
-    const fault = faultOf({ ...order, acknowledged }, trail);
-    return fault === undefined ? [] : [`${order.orderId} ${fault}`];
+    const untrue = untrueTrail(
+      trail,
+      order.statuses.map((status) => ({ status, at: '' })),
+    );
+    const isAllThere = arrived(trail) === acknowledged;
+    return [
+      ...(untrue === null ? [] : [`${order.orderId} ${untrue}`]),
+      ...(isAllThere ? [] : [`${order.orderId}: ${acknowledged} deliveries acknowledged, ${arrived(trail)} arrived`]),
+    ];
   }
 
   const rides: Rides = {
-    sandbox,
+    ...{ sandbox, add, attempts: attemptsOf },
     async follow(reference) {
       const order: Order = { orderId: randomUUID(), statuses: [first], earlier: [] };
-      await sandbox.add(order);
+      await add(order);
       await product.follow({ account, orderId: order.orderId, ...(reference !== undefined && { reference }) });
       return order;
     },
     async change(orders, status) {
       for (const order of orders) {
         order.statuses.push(status);
-        await sandbox.setStatus(order, status);
+        await sandbox.setStatus(account, order.orderId, status);
       }
     },
     async acknowledged(orders, count) {

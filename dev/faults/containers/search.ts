@@ -5,22 +5,28 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { runCommand } from '../../stack/temporal/run-command.js';
+import { formsOf } from '../chaos/leaks.js';
 
 /** Values that may stand nowhere, by name. */
 export type Values = ReadonlyMap<string, string>;
 
-/** The names of the values that are in a text. */
-export const valuesIn = (text: string, values: Values): string[] =>
-  [...values].filter(([, value]) => text.includes(value)).map(([name]) => name);
+/** The names of the values that are in a text, in any form. */
+export const valuesIn = (text: string, values: Values): string[] => seek(values)(text);
+
+function seek(values: Values): (text: string) => string[] {
+  const forms = [...values].map(([name, value]) => [name, formsOf(value)] as const);
+  return (text) => forms.filter(([, known]) => known.some((form) => text.includes(form))).map(([name]) => name);
+}
 
 /** The names of the values that are in a stream of bytes, also across its chunks. */
 export async function valuesInStream(stream: Readable, values: Values): Promise<string[]> {
-  const longest = Math.max(...[...values.values()].map(({ length }) => length));
+  const longest = Math.max(...[...values.values()].flatMap(formsOf).map(({ length }) => length));
+  const namesIn = seek(values);
   const found = new Set<string>();
   let tail = '';
   for await (const chunk of stream) {
     const text = tail + (chunk as Buffer).toString('latin1');
-    for (const name of valuesIn(text, values)) found.add(name);
+    for (const name of namesIn(text)) found.add(name);
     tail = text.slice(-longest);
   }
   return [...found];

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../stack/temporal/free-port.js';
 import { projectRoot } from '../../stack/temporal/project-root.js';
-import type { OnEnd } from '../cluster/start-cluster.js';
+import type { OnEnd } from '../profile.js';
 import { docker } from './docker.js';
 
 /** What `docker inspect` says of a container, as far as we ask. */

@@ -6,14 +6,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { answersAt } from '../../stack/run/until.js';
 import { findDevServer } from '../../stack/temporal/dev-server.js';
 import { freePort } from '../../stack/temporal/free-port.js';
 import { projectRoot } from '../../stack/temporal/project-root.js';
 import { runCommand } from '../../stack/temporal/run-command.js';
-import { type ServerProcess, startServerProcess } from '../../stack/temporal/server-process.js';
+import { startServerProcess } from '../../stack/temporal/server-process.js';
 import { openStage, type Stage } from '../chaos/stage.js';
 import { subscribe } from '../chaos/work.js';
-import { until } from '../containers/until.js';
 import type { Row, Wanted } from './report.js';
 import { debianTool, pythonTool, type Tool } from './tools.js';
 
@@ -86,13 +86,10 @@ async function codecDoor(onEnd: Wanted['onEnd']): Promise<Door> {
     FARETRAIL_PAYLOAD_KEYS: `k1:${randomBytes(32).toString('base64url')}`,
   };
   const starter = join(projectRoot, 'dist/src/starter.js');
-  const server: ServerProcess = await startServerProcess(process.execPath, [starter, 'codec'], { env });
-  onEnd(() => server.stop());
   const base = `http://127.0.0.1:${port}`;
-  await until(
-    `the codec endpoint does not answer\n${server.logTail()}`,
-    async () => (await fetch(`${base}/healthz`)).ok,
-  );
+  const isUp = () => answersAt(`${base}/healthz`);
+  const server = await startServerProcess(process.execPath, [starter, 'codec'], { env, isUp });
+  onEnd(() => server.stop());
   return {
     name: 'codec endpoint',
     contract: { document: 'openapi-codec', parameters: {} },

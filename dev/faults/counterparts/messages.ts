@@ -7,12 +7,12 @@ import { createFaretrailClient, type FaretrailClient } from '../../../src/client
 import { toAccountName } from '../../../src/domain/keys.js';
 import { subscriptionId } from '../../../src/domain/workflow-ids.js';
 import { rotateSubscriptionUpdate } from '../../../src/workflows/messages.js';
+import { until } from '../../stack/run/until.js';
 import { findDevServer } from '../../stack/temporal/dev-server.js';
 import { rideBody } from '../chaos/ride-bodies.js';
 import { allRuns } from '../chaos/runs.js';
 import { openStage, type Stage } from '../chaos/stage.js';
 import { subscribe } from '../chaos/work.js';
-import { until } from '../containers/until.js';
 import type { Row, Wanted } from './report.js';
 import { pythonTool, type Tool } from './tools.js';
 
@@ -67,7 +67,7 @@ async function startAll(stage: Stage, rides: FaretrailClient): Promise<() => Pro
   const [subscriber] = await sandbox.subscribers();
   const order = await rides.follow({ account, orderId });
   const ride = await rides.request({ account, requestId: 'under-fire', order: rideBody(false) });
-  await until('the ride has no order', async () => (await ride.status()).orderId !== null, 60_000);
+  await until('the ride has no order', async () => (await ride.status()).orderId !== null, { withinMs: 60_000 });
   const report = await rides.followReports({ account, orderId });
   const headers = { 'x-subscriber-secret': subscriber?.secretId ?? '' };
   const delivery = { method: 'POST', headers, body: '{"event_type":"status_changed"}' };

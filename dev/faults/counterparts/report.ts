@@ -1,6 +1,6 @@
 import Table from 'cli-table3';
-import type { OnEnd } from '../cluster/start-cluster.js';
 import type { Tally } from '../cluster/tally.js';
+import type { OnEnd } from '../profile.js';
 
 /** What each part is given. */
 export interface Wanted {

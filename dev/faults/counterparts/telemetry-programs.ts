@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../stack/temporal/free-port.js';
+import { until } from '../../stack/run/until.js';
+import { freePorts } from '../../stack/temporal/free-port.js';
 import { startServerProcess } from '../../stack/temporal/server-process.js';
-import type { OnEnd } from '../cluster/start-cluster.js';
-import { until } from '../containers/until.js';
+import type { OnEnd } from '../profile.js';
 import type { Tool } from './tools.js';
 
 /** One span as Jaeger gives it. */
@@ -41,8 +41,7 @@ export async function startObservatory(
   folder: string,
   onEnd: OnEnd,
 ): Promise<Observatory> {
-  const ports: number[] = [];
-  while (ports.length < 5) ports.push(await freePort());
+  const ports = await freePorts(5);
   const [toCollector, collectorMetrics, toJaeger, jaegerHttp, jaegerGrpc] = ports.map((port) => `127.0.0.1:${port}`);
   const listening = (endpoint?: string) => ({ otlp: { protocols: { http: { endpoint } } } });
   const [host, metricsPort] = collectorMetrics?.split(':') ?? [];
@@ -85,7 +84,7 @@ export async function startObservatory(
   };
   const metrics = async (): Promise<string> => await (await fetch(`http://${collectorMetrics}/metrics`)).text();
   const isUp = async () => (await Promise.all([ask('services'), metrics()])).length === 2;
-  await until('collector and Jaeger are not up', () => isUp().catch(() => false), upWithinMs);
+  await until('collector and Jaeger are not up', isUp, { withinMs: upWithinMs });
   return {
     endpoint: `http://${toCollector}`,
     trace: async (traceId) => (await ask(`traces/${traceId}`)).flatMap(toSpans),

@@ -6,12 +6,12 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { createFaretrailClient } from '../../../src/client/index.js';
 import { type Prometheus, startPrometheus } from '../../stack/prometheus.js';
+import { until } from '../../stack/run/until.js';
 import { findDevServer } from '../../stack/temporal/dev-server.js';
 import { projectRoot } from '../../stack/temporal/project-root.js';
 import { runCommand } from '../../stack/temporal/run-command.js';
 import { openStage, type Stage } from '../chaos/stage.js';
 import { subscribe } from '../chaos/work.js';
-import { until } from '../containers/until.js';
 import type { Row, Wanted } from './report.js';
 import { type JaegerSpan, type Observatory, startObservatory } from './telemetry-programs.js';
 import { debianTool, goTool, pythonTool, type Tool } from './tools.js';
@@ -49,7 +49,7 @@ export async function telemetry({ say, onEnd }: Wanted): Promise<Row[]> {
   say('both orders have ended');
   const rows = [
     await tracesRow(python, observatory, traceIds),
-    await jaegerRow(tools.jaeger, observatory),
+    await jaegerRow(tools.jaeger, observatory, traceIds),
     await collectorRow(tools.collector, observatory),
     await prometheusRow({ tool: prometheusTool, prometheus, stage, folder }),
   ];
@@ -133,7 +133,9 @@ const serviceOf = (spans: readonly JaegerSpan[]): string =>
 
 async function tracesRow(tool: Tool, observatory: Observatory, traceIds: TraceIds): Promise<Row> {
   const look = async () => await observatory.trace(traceIds.polled);
-  await until('', async () => missingOf('checkout', await look()).length === 0, shownWithinMs).catch(() => undefined);
+  await until('', async () => missingOf('checkout', await look()).length === 0, { withinMs: shownWithinMs }).catch(
+    () => undefined,
+  );
   const spans = await look();
   return {
     tool: `${tool.name} (Python)`,
@@ -144,21 +146,25 @@ async function tracesRow(tool: Tool, observatory: Observatory, traceIds: TraceId
   };
 }
 
-async function jaegerRow({ name: tool, version }: Tool, observatory: Observatory): Promise<Row> {
+async function jaegerRow({ name: tool, version }: Tool, observatory: Observatory, traceIds: TraceIds): Promise<Row> {
   const look = async () => {
     const ids = await observatory.tracesOf('faretrail-ingress');
     const traces = await Promise.all(ids.map((id) => observatory.trace(id)));
-    return { traces, whole: traces.filter((spans) => missingOf(delivery, spans).length === 0) };
+    const whole = traces.filter((spans) => missingOf(delivery, spans).length === 0);
+    const linked = whole.filter((spans) =>
+      spans.some(({ references }) => references.some(({ traceID }) => traceID === traceIds.announced)),
+    );
+    return { traces, whole, linked };
   };
-  await until('', async () => (await look()).whole.length > 0, shownWithinMs).catch(() => undefined);
-  const { traces, whole } = await look();
-  const [best = traces[0] ?? []] = whole;
+  await until('', async () => (await look()).linked.length > 0, { withinMs: shownWithinMs }).catch(() => undefined);
+  const { traces, whole, linked } = await look();
+  const [best = traces[0] ?? []] = linked;
   return {
     ...{ tool, version },
     tried: 'an order whose changes deliveries announce',
-    came: `${whole.length} of ${traces.length} traces lead from a delivery to its read and its notice; one has ${best.length} spans of ${serviceOf(best)}`,
+    came: `${whole.length} of ${traces.length} traces lead from a delivery to its read and its notice, ${linked.length} with a link to the caller's trace; one has ${best.length} spans of ${serviceOf(best)}`,
     wrong:
-      whole.length > 0 ? [] : [`of ${traces.length} traces with deliveries: ${missingOf(delivery, best).join('; ')}`],
+      linked.length > 0 ? [] : [`of ${traces.length} traces with deliveries: ${missingOf(delivery, best).join('; ')}`],
   };
 }
 

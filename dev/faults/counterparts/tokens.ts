@@ -12,11 +12,11 @@ import {
 } from '../../../src/client/index.js';
 import { type Sandbox, sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
 import { startLocalProcess } from '../../stack/run/process-child.js';
+import { until } from '../../stack/run/until.js';
 import { findDevServer, startDevServer } from '../../stack/temporal/dev-server.js';
 import { freePort } from '../../stack/temporal/free-port.js';
 import { startServerProcess } from '../../stack/temporal/server-process.js';
-import type { OnEnd } from '../cluster/start-cluster.js';
-import { until } from '../containers/until.js';
+import type { OnEnd } from '../profile.js';
 import type { Row, Wanted } from './report.js';
 import { type OAuthClient, type Seen, startTokenGateway, type TokenGateway } from './token-gateway.js';
 import { goTool, nodeTool, type Tool } from './tools.js';
@@ -78,9 +78,7 @@ async function startIssuer(
   const self = client('gateway', '');
   const start = async (known: OAuthClient[]) => {
     const env = { ...process.env, PORT: `${port}`, LIFETIME: `${lifetimeSeconds}`, CLIENTS: JSON.stringify(known) };
-    const started = await startServerProcess(tool.program, tool.args, { env });
-    await until(`${name} does not answer`, () => isThere(url));
-    return started;
+    return await startServerProcess(tool.program, tool.args, { env, isUp: () => isThere(url) });
   };
   const others = [clients.rides, clients.narrow, self];
   let server = await start([...others, { ...clients.mistaken, secret: newSecret() }]);

@@ -28,7 +28,6 @@ const installLimitMs = 5 * 60_000;
 
 const goTools = {
   toxiproxy: { module: 'github.com/Shopify/toxiproxy/v2', package: 'github.com/Shopify/toxiproxy/v2/cmd/server' },
-  vegeta: { module: 'github.com/tsenart/vegeta/v12', package: 'github.com/tsenart/vegeta/v12' },
   fosite: { module: 'github.com/ory/fosite', package: './fosite', ours: 'fosite/main.go' },
   collector: {
     ...{ module: 'go.opentelemetry.io/collector/otelcol', package: './collector', ours: 'collector/main.go' },

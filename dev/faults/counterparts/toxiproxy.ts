@@ -1,6 +1,6 @@
+import { answersAt } from '../../stack/run/until.js';
 import { freePort } from '../../stack/temporal/free-port.js';
 import { startServerProcess } from '../../stack/temporal/server-process.js';
-import { until } from '../containers/until.js';
 import type { Tool } from './tools.js';
 
 /** What a proxy does to its connections; `cut` closes them and refuses new ones. */
@@ -25,9 +25,9 @@ export interface Toxiproxy {
 /** Starts it without a proxy. */
 export async function startToxiproxy({ program }: Tool): Promise<Toxiproxy> {
   const port = await freePort();
-  const server = await startServerProcess(program, ['-host', '127.0.0.1', '-port', String(port)]);
   const url = `http://127.0.0.1:${port}`;
-  await until('toxiproxy does not answer', async () => (await fetch(`${url}/version`)).ok, 30_000);
+  const isUp = () => answersAt(`${url}/version`);
+  const server = await startServerProcess(program, ['-host', '127.0.0.1', '-port', String(port)], { isUp });
 
   async function ask(method: 'POST' | 'DELETE', path: string, body?: unknown): Promise<void> {
     const answer = await fetch(`${url}/proxies${path}`, {

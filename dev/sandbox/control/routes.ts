@@ -1,111 +1,48 @@
-import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
-import { rideInterfaces } from '../../../src/domain/account.js';
-import { addDeliveryRoutes } from '../delivery/commands.js';
-import { FaultSchema } from '../faults.js';
-import { operations } from '../operations.js';
-import { SandboxOrderSchema } from '../order/orders.js';
-import { addBookingRoutes } from '../ride/commands.js';
-import type { SandboxCommands } from './commands.js';
-import { command } from './input.js';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ZodError } from 'zod';
+import { InvalidInput } from '../../../src/domain/errors.js';
+import type { SandboxState } from '../sandbox-state.js';
+import { allCommands } from './commands.js';
 
-const Interface = z.enum(rideInterfaces);
-const OneOrder = { interface: Interface, orderId: z.string().min(1) };
-const Secret = z.string().min(1);
-const Nothing = z.strictObject({});
-
-const LedgerQuery = z.strictObject({
-  operation: z.enum([...operations, 'unknown']).optional(),
-  orderId: z.string().optional(),
-  clientId: z.string().optional(),
-  since: z.iso.datetime({ offset: true }).optional(),
-});
-
-/** The commands over HTTP under `/sandbox/`, for other processes. Query, path and JSON body together are the input. */
-export function addCommandRoutes(app: FastifyInstance, commands: SandboxCommands): void {
+/** The commands over HTTP under `/sandbox/`, for other processes. Bad input is answered with 400. */
+export function addCommandRoutes(app: FastifyInstance, state: SandboxState): void {
   app.get('/sandbox/health', () => ({ status: 'ok' }));
-  addOrderRoutes(app, commands);
-  addFaultRoutes(app, commands);
-  addTokenRoutes(app, commands);
-  addDeliveryRoutes(app, commands);
-  addBookingRoutes(app, commands);
-  app.post(
-    '/sandbox/down',
-    command(z.strictObject({ down: z.boolean() }), ({ down }) => commands.setDown(down)),
-  );
-  app.get(
-    '/sandbox/ledger',
-    command(LedgerQuery, (filter) => commands.ledger(filter)),
-  );
-  app.delete(
-    '/sandbox/ledger',
-    command(Nothing, () => commands.resetLedger()),
-  );
-  app.get(
-    '/sandbox/counts',
-    command(Nothing, () => commands.counts()),
-  );
+  for (const [, { route, schema, run, as }] of allCommands) {
+    const [method = '', path = ''] = route.split(' ');
+    app.route({
+      ...{ method, url: `/sandbox/${path}` },
+      async handler(request, reply) {
+        try {
+          const result = await run(state, schema.parse(inputOf(request)));
+          return reply.send(as === undefined ? (result ?? { done: true }) : { [as]: result });
+        } catch (error) {
+          const problems = problemsOf(error);
+          if (!problems) throw error;
+          return reply.code(400).send({ error: 'InvalidInput', problems });
+        }
+      },
+    });
+  }
 }
 
-function addOrderRoutes(app: FastifyInstance, commands: SandboxCommands): void {
-  const Batch = z.strictObject({ orders: z.array(SandboxOrderSchema) });
-  const Status = z.strictObject({ ...OneOrder, status: z.string().min(1) });
-  app.post(
-    '/sandbox/orders',
-    command(SandboxOrderSchema, (order) => commands.addOrder(order)),
-  );
-  app.post(
-    '/sandbox/orders/batch',
-    command(Batch, ({ orders }) => commands.addOrders(orders)),
-  );
-  app.put(
-    '/sandbox/orders/:interface/:orderId/status',
-    command(Status, (input) => commands.setStatus(input.interface, input.orderId, input.status)),
-  );
-  app.get(
-    '/sandbox/orders/:interface/:orderId/course',
-    command(z.strictObject(OneOrder), (input) => commands.orderCourse(input.interface, input.orderId)),
-  );
-  app.post(
-    '/sandbox/orders/:interface/:orderId/advance',
-    command(z.strictObject(OneOrder), (input) => ({ status: commands.advance(input.interface, input.orderId) })),
-  );
+function inputOf({ query, params, body }: FastifyRequest): unknown {
+  return { ...(query as object), ...(Buffer.isBuffer(body) ? parseBody(body) : {}), ...(params as object) };
 }
 
-function addFaultRoutes(app: FastifyInstance, commands: SandboxCommands): void {
-  const Id = z.strictObject({ id: z.coerce.number().int() });
-  app.post(
-    '/sandbox/faults',
-    command(FaultSchema, (fault) => ({ id: commands.setFault(fault) })),
-  );
-  app.delete(
-    '/sandbox/faults',
-    command(Nothing, () => commands.clearFaults()),
-  );
-  app.delete(
-    '/sandbox/faults/:id',
-    command(Id, ({ id }) => ({ cleared: commands.clearFault(id) })),
-  );
+function parseBody(body: Buffer): object {
+  if (body.length === 0) return {};
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // The code below reports it, together with JSON that is no object.
+  }
+  throw new InvalidInput('body: must be a JSON object');
 }
 
-function addTokenRoutes(app: FastifyInstance, commands: SandboxCommands): void {
-  const Revoke = z.strictObject({ clientId: z.string().min(1).optional() });
-  const Credentials = z.strictObject({ interface: Interface, clientId: Secret, clientSecret: Secret });
-  const Lifetime = z.strictObject({ interface: Interface, seconds: z.int().min(1) });
-  app.post(
-    '/sandbox/revoke',
-    command(Revoke, ({ clientId }) => ({ revoked: commands.revokeTokens(clientId) })),
-  );
-  app.post(
-    '/sandbox/credentials',
-    command(Credentials, ({ interface: at, ...credentials }) => commands.setCredentials(at, credentials)),
-  );
-  app.post(
-    '/sandbox/lifetime',
-    command(Lifetime, ({ interface: at, seconds }) => commands.setTokenLifetime(at, seconds)),
-  );
-  app.get(
-    '/sandbox/tokens',
-    command(Nothing, () => commands.issuedTokens()),
-  );
+/** Lines that name the fields; undefined if the sandbox itself is wrong. */
+function problemsOf(error: unknown): string[] | undefined {
+  if (error instanceof InvalidInput) return [error.message];
+  if (!(error instanceof ZodError)) return undefined;
+  return error.issues.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`);
 }

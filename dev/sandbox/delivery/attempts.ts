@@ -1,14 +1,8 @@
 import { createWorkQueue } from '../work-queue.js';
-import { type DeliveryAttempt, type DeliveryLedger, isDelivered } from './ledger.js';
-import type { DeliveryMessage } from './message.js';
+import { type DeliveryLedger, isDelivered } from './ledger.js';
 import type { DeliverySender } from './sender.js';
 import type { DeliverySettings } from './settings.js';
-
-/** A delivery and its facts. */
-export interface Delivery {
-  facts: Omit<DeliveryAttempt, 'at' | 'attempt' | 'answer' | 'failure' | 'acknowledgedAs' | 'ms'>;
-  message: DeliveryMessage;
-}
+import type { Delivery } from './writer.js';
 
 export interface AttemptPorts {
   settings(): DeliverySettings;

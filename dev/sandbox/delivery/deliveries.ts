@@ -1,35 +1,35 @@
 import { isSameStatus } from '../../../src/domain/order/status.js';
 import { createOrderAnnouncer, type StatusChange } from '../order/announcer.js';
 import type { OrderBook } from '../order/orders.js';
+import { changed } from '../ride/settings.js';
 import type { SubscriberBook } from '../subscription/subscribers.js';
 import { createDeliveryAttempts } from './attempts.js';
 import { createDeliveryLedger } from './ledger.js';
-import { type DeliveryReport, type DeliveryRequestInput, DeliveryRequestSchema } from './requests.js';
+import type { DeliveryReport, DeliveryRequest } from './requests.js';
 import { plannedDeliveries, sendAll } from './runs.js';
 import { createDeliverySender } from './sender.js';
-import { changedSettings, type DeliveryChange, type DeliverySettings, defaultDeliverySettings } from './settings.js';
+import { type DeliverySettings, defaultDeliverySettings } from './settings.js';
 import { createDeliveryWriter, type Tidings } from './writer.js';
 
 export interface DeliveryPorts {
   orders: OrderBook;
   subscribers: SubscriberBook;
   businessId: string;
-  /** The request id of an order, if deliveries name it. */
   speed: number;
   /** 0 to 1. */
   random: () => number;
   /** Settings at the start, over the defaults. */
-  change: DeliveryChange;
+  change: Parameters<typeof changed<DeliverySettings>>[1];
 }
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
-/** The part of the service that sends deliveries to subscribers. Throws `ZodError` for bad settings. */
-export function createDeliveries({ orders, subscribers, speed, random, change, ...ports }: DeliveryPorts) {
-  let current = changedSettings(defaultDeliverySettings, change);
+/** The part of the service that sends deliveries to subscribers. */
+export function createDeliveries({ orders, subscribers, businessId, speed, random, change }: DeliveryPorts) {
+  let current = changed(defaultDeliverySettings, change);
   const settings = (): DeliverySettings => current;
   const ledger = createDeliveryLedger();
-  const writer = createDeliveryWriter({ settings, ...ports });
+  const writer = createDeliveryWriter(settings, businessId);
   const isLive = (subscriberId: string) => subscribers.find(subscriberId) !== undefined;
   const attempts = createDeliveryAttempts({ settings, ledger, sender: createDeliverySender(), speed, isLive });
 
@@ -61,17 +61,16 @@ export function createDeliveries({ orders, subscribers, speed, random, change, .
   return {
     ledger,
     settings,
-    /** Changes some of the settings, and gives all of them. Throws `ZodError`. */
-    setSettings(given: DeliveryChange): DeliverySettings {
-      current = changedSettings(current, given);
+    /** Changes some of the settings, and gives all of them. */
+    setSettings(given: Parameters<typeof changed<DeliverySettings>>[1]): DeliverySettings {
+      current = changed(current, given);
       announcer.update();
       return current;
     },
     stepsChanged: announcer.stepsChanged,
     subscribersChanged: announcer.update,
-    /** Sends the deliveries of a command. Resolves after the first attempt of each. Throws `ZodError`, `InvalidInput`. */
-    async deliver(input: DeliveryRequestInput): Promise<DeliveryReport> {
-      const request = DeliveryRequestSchema.parse(input);
+    /** Sends the deliveries of a command. Resolves after the first attempt of each. Throws `InvalidInput`. */
+    async deliver(request: DeliveryRequest): Promise<DeliveryReport> {
       const planned = plannedDeliveries(request, { orders, subscribers, number: writer.number, random });
       return await sendAll(planned, request, {
         send: ({ subscriber, tidings }) => attempts.sendNow(writer.write(subscriber, tidings, request), request),

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pMap from 'p-map';
 import { InvalidInput } from '../../../src/domain/errors.js';
 import { type LiveOrder, type OrderBook, statusAt } from '../order/orders.js';
 import type { Subscriber, SubscriberBook } from '../subscription/subscribers.js';
@@ -71,16 +72,16 @@ export async function sendAll(
   if (delayMs > 0) await sleep(delayMs, undefined, { ref: false });
   const startedAt = performance.now();
   const report: DeliveryReport = { sent: 0, delivered: 0, byAnswer: {}, ms: 0 };
-  const waiting = planned.values();
-  const work = async (): Promise<void> => {
-    for (const one of waiting) {
+  await pMap(
+    planned,
+    async (one) => {
       if (isOver()) return;
       const answer = await send(one);
       report.sent += 1;
       report.byAnswer[answer ?? 'none'] = (report.byAnswer[answer ?? 'none'] ?? 0) + 1;
       if (isDelivered(answer)) report.delivered += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(concurrency, planned.length) }, work));
+    },
+    { concurrency },
+  );
   return { ...report, ms: Math.round(performance.now() - startedAt) };
 }

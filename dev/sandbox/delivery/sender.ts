@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { Readable } from 'node:stream';
 import { Agent } from 'undici';
-import type { DeliveryMessage } from './message.js';
+import type { DeliveryMessage } from './writer.js';
 
 /** The result of one POST. */
 export interface DeliveryOutcome {

@@ -39,8 +39,8 @@ export const DeliverySettingsSchema = Form.extend({
 });
 export type DeliverySettings = z.output<typeof DeliverySettingsSchema>;
 
-/** A change of some settings. */
 export const DeliveryChangeSchema = DeliverySettingsSchema.partial();
+/** A change of some settings. */
 export type DeliveryChange = z.input<typeof DeliveryChangeSchema>;
 
 export const defaultDeliverySettings: DeliverySettings = {
@@ -58,9 +58,3 @@ export const defaultDeliverySettings: DeliverySettings = {
   delayUpToMs: 0,
   bySubscriber: {},
 };
-
-/** The settings after a change. Throws `ZodError`. */
-export function changedSettings(settings: DeliverySettings, change: DeliveryChange): DeliverySettings {
-  const given = Object.entries(DeliveryChangeSchema.parse(change)).filter(([, value]) => value !== undefined);
-  return { ...settings, ...Object.fromEntries(given) };
-}

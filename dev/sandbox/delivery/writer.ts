@@ -1,7 +1,8 @@
 import type { Subscriber } from '../subscription/subscribers.js';
-import type { Delivery } from './attempts.js';
-import type { DeliveryFacts } from './bodies.js';
-import { type MessageForm, toMessage } from './message.js';
+import { type DeliveryFacts, type DeliveryShape, deliveryBody } from './bodies.js';
+import { type DeliveryFlaw, flawedBody, wrongPath } from './flaws.js';
+import type { DeliveryAttempt } from './ledger.js';
+import { type SecretPlace, secretHeaders, withSecretField } from './secrets.js';
 import type { DeliverySettings } from './settings.js';
 
 /** The subject of a delivery. */
@@ -15,14 +16,35 @@ export interface NumberedTidings extends Tidings {
   timestamp: string;
 }
 
-interface DeliveryWriterPorts {
-  settings(): DeliverySettings;
-  businessId: string;
-  /** The request id of an order, if deliveries name it. */
+/** A delivery as the sandbox sends it in each attempt. Holds secrets, so no ledger may hold it. */
+export interface DeliveryMessage {
+  url: string;
+  headers: Record<string, string>;
+  body: Buffer;
+  /** Is the body sent in chunks, without a length? */
+  isChunked: boolean;
 }
 
+/** A delivery and its facts. */
+export interface Delivery {
+  facts: Omit<DeliveryAttempt, 'at' | 'attempt' | 'answer' | 'failure' | 'acknowledgedAs' | 'ms'>;
+  message: DeliveryMessage;
+}
+
+/** How one message differs from the settings. */
+export interface MessageForm {
+  shape?: DeliveryShape | undefined;
+  secret?: SecretPlace | undefined;
+  flaw?: DeliveryFlaw | undefined;
+  /** The size of an oversized body. */
+  bytes?: number | undefined;
+}
+
+const defaultOversize = 262_145; // one byte more than an ingress takes
+const wrongSecret = '00000000-0000-4000-8000-000000000000';
+
 /** Makes deliveries as the settings say. */
-export function createDeliveryWriter({ settings, businessId }: DeliveryWriterPorts) {
+export function createDeliveryWriter(settings: () => DeliverySettings, businessId: string) {
   let lastNumber = 0;
   return {
     /** The time contains the number, so no two times are equal. */
@@ -32,25 +54,39 @@ export function createDeliveryWriter({ settings, businessId }: DeliveryWriterPor
       return { ...tidings, number: lastNumber, timestamp: new Date().toISOString().replace('Z', `${fraction}Z`) };
     },
     /** `form`: the wishes of a command. The same arguments give the same bytes. */
-    write(
-      subscriber: Subscriber,
-      { number, timestamp, previousStatus, eventType, orderId, status }: NumberedTidings,
-      form?: MessageForm,
-    ): Delivery {
+    write(subscriber: Subscriber, { number, ...tidings }: NumberedTidings, form?: MessageForm): Delivery {
       const { id: subscriberId, hookAddress } = subscriber;
-      const about = { eventType, orderId, status };
+      const { eventType, orderId, status } = tidings;
       const cause = form ? 'command' : 'change';
+      const facts = { previousStatus: undefined, ...tidings, businessId, hookAddress };
       return {
-        facts: { delivery: number, subscriberId, ...about, cause, flaw: form?.flaw },
-        message: toMessage(
-          subscriber,
-          {
-            ...{ ...about, previousStatus, businessId, timestamp, hookAddress },
-          },
-          settings(),
-          form,
-        ),
+        facts: { delivery: number, subscriberId, eventType, orderId, status, cause, flaw: form?.flaw },
+        message: toMessage(subscriber, facts, settings(), form),
       };
     },
+  };
+}
+
+function toMessage(
+  subscriber: Subscriber,
+  facts: DeliveryFacts,
+  settings: DeliverySettings,
+  { flaw, bytes = defaultOversize, ...form }: MessageForm = {},
+): DeliveryMessage {
+  const own = settings.bySubscriber[subscriber.id];
+  const shape = form.shape ?? own?.shape ?? settings.shape;
+  const place: SecretPlace = flaw === 'noSecret' ? { mode: 'none' } : (form.secret ?? own?.secret ?? settings.secret);
+  const secret = flaw === 'wrongSecret' ? wrongSecret : subscriber.secretId;
+  const usual = Buffer.from(JSON.stringify(withSecretField(deliveryBody(shape, facts), place, secret)));
+  const body = flawedBody(flaw, usual, bytes);
+  return {
+    url: flaw === 'wrongPath' ? wrongPath(subscriber.hookAddress) : subscriber.hookAddress,
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': 'ride-service-sandbox',
+      ...secretHeaders(body, place, secret),
+    },
+    body,
+    isChunked: flaw === 'oversizedChunked',
   };
 }

@@ -1,40 +1,35 @@
 import { type Answer, errorAnswer, jsonAnswer } from '../answers.js';
-import { type Endpoint, refuseScope, refuseToken, tokenFacts } from '../endpoint.js';
+import { type Endpoint, refuseScope, refuseToken, type ServiceCall, withToken } from '../endpoint.js';
 import type { SandboxState } from '../sandbox-state.js';
 import { mediaTypeOf } from '../token/form.js';
+import type { IssuedToken } from '../token/tokens.js';
 import { orderDetailsBody, orderStatusBody } from './bodies.js';
 
-/** Order status at the partner interface: path and the Content-Type on a GET are given. */
-export const orderStatusEndpoint = (state: SandboxState): Endpoint => ({
-  operation: 'orderStatus',
-  method: 'GET',
-  url: '/v1/private/orders/status/:orderId',
-  prepare({ headers, params: { orderId = '' } }) {
-    const token = state.tokens.ofHeader(headers.authorization);
-    const answer = (): Answer =>
+/**
+ * Reads of orders. At the partner interface path and the Content-Type on a GET are given; at the business interface the scope is given, path
+ * and `businessId` assumed.
+ */
+export const orderEndpoints = (state: SandboxState): Endpoint[] => [
+  withToken(state.tokens, {
+    ...{ operation: 'orderStatus', method: 'GET', url: '/v1/private/orders/status/:orderId' },
+    refuse: (token, { headers }) =>
       refuseToken(token) ??
       refuseContentType(headers['content-type']) ??
-      refuseScope(token, 'partner', 'demand_partner') ??
-      answerStatus(state, orderId);
-    return { facts: { ...tokenFacts(token), orderId }, answer };
-  },
-});
+      refuseScope(token, 'partner', 'demand_partner'),
+    answer: ({ params: { orderId = '' } }) => answerStatus(state, orderId),
+  }),
+  withToken(state.tokens, {
+    ...{ operation: 'orderDetails', method: 'GET', url: '/v1/orders/:orderId' },
+    refuse: readCheck(state, 'order'),
+    answer: ({ params: { orderId = '' } }) => answerDetails(state, orderId),
+  }),
+];
 
-/** Order details at the business interface: scope given, path and `businessId` assumed. */
-export const orderDetailsEndpoint = (state: SandboxState): Endpoint => ({
-  operation: 'orderDetails',
-  method: 'GET',
-  url: '/v1/orders/:orderId',
-  prepare({ headers, query, params: { orderId = '' } }) {
-    const token = state.tokens.ofHeader(headers.authorization);
-    const answer = (): Answer =>
-      refuseToken(token) ??
-      refuseScope(token, 'business', 'order') ??
-      refuseCompany(state, query.businessId) ??
-      answerDetails(state, orderId);
-    return { facts: { ...tokenFacts(token), orderId }, answer };
-  },
-});
+/** What a read at the business interface must carry. */
+export const readCheck =
+  (state: SandboxState, scope: string) =>
+  (token: IssuedToken | undefined, { query }: ServiceCall): Answer | undefined =>
+    refuseToken(token) ?? refuseScope(token, 'business', scope) ?? refuseCompany(state, query.businessId);
 
 function refuseContentType(contentType: string | undefined): Answer | undefined {
   if (mediaTypeOf(contentType) === 'application/json') return undefined;

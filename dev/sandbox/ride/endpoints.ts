@@ -1,53 +1,32 @@
 import { type Answer, errorAnswer, jsonAnswer } from '../answers.js';
-import { type Endpoint, type ServiceCall, tokenFacts } from '../endpoint.js';
+import { type Endpoint, type ServiceCall, withToken } from '../endpoint.js';
 import { unknownOrder } from '../order/endpoints.js';
 import { type LiveOrder, statusAt } from '../order/orders.js';
-import { invalidBody, parsedBody, refuseBusinessCall } from '../request-checks.js';
+import { businessCheck, invalidBody, parsedBody } from '../request-checks.js';
 import type { SandboxState } from '../sandbox-state.js';
 import { NewOrderSchema, OrderChangeSchema } from './body.js';
 import { findProduct } from './catalogue.js';
 import { refuseCancel, refuseEdit, refuseOrder, refuseTime } from './rules.js';
 
-/** Create an order: name and scope given, the rest assumed. */
-export const createOrderEndpoint = (state: SandboxState): Endpoint => ({
-  operation: 'createOrder',
-  method: 'POST',
-  url: '/v1/orders',
-  prepare: (call) => ({
-    facts: { ...tokenFacts(state.tokens.ofHeader(call.headers.authorization)), requestId: requestIdOf(call) },
-    answer: () => refuseBusinessCall(state, call, 'order') ?? answerCreate(state, call),
+/** Create, change and cancel an order: names and scopes given, the rest assumed. */
+export const rideEndpoints = (state: SandboxState): Endpoint[] => [
+  withToken(state.tokens, {
+    ...{ operation: 'createOrder', method: 'POST', url: '/v1/orders' },
+    refuse: businessCheck(state, 'order'),
+    answer: (call) => answerCreate(state, call),
+    facts: (call) => ({ requestId: requestIdOf(call) }),
   }),
-});
-
-/** Change a scheduled order: name and scope given, the rest assumed. */
-export const updateOrderEndpoint = (state: SandboxState): Endpoint => ({
-  operation: 'updateOrder',
-  method: 'PATCH',
-  url: '/v1/orders/:orderId',
-  prepare: (call) => ({
-    facts: aboutOrder(state, call),
-    answer: () =>
-      refuseBusinessCall(state, call, 'order') ??
-      withOrder(state, call, (live) => answerUpdate(state, live, parsedBody(call.body))),
+  withToken(state.tokens, {
+    ...{ operation: 'updateOrder', method: 'PATCH', url: '/v1/orders/:orderId' },
+    refuse: businessCheck(state, 'order'),
+    answer: (call) => withOrder(state, call, (live) => answerUpdate(state, live, parsedBody(call.body))),
   }),
-});
-
-/** Cancel an order: name and scope given, the rest assumed. */
-export const cancelOrderEndpoint = (state: SandboxState): Endpoint => ({
-  operation: 'cancelOrder',
-  method: 'POST',
-  url: '/v1/orders/:orderId/cancel',
-  prepare: (call) => ({
-    facts: aboutOrder(state, call),
-    answer: () =>
-      refuseBusinessCall(state, call, 'order') ?? withOrder(state, call, (live) => answerCancel(state, live)),
+  withToken(state.tokens, {
+    ...{ operation: 'cancelOrder', method: 'POST', url: '/v1/orders/:orderId/cancel' },
+    refuse: businessCheck(state, 'order'),
+    answer: (call) => withOrder(state, call, (live) => answerCancel(state, live)),
   }),
-});
-
-const aboutOrder = (state: SandboxState, { headers, params: { orderId = '' } }: ServiceCall) => ({
-  ...tokenFacts(state.tokens.ofHeader(headers.authorization)),
-  orderId,
-});
+];
 
 const withOrder = (
   { orders }: SandboxState,

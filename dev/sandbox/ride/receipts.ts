@@ -1,25 +1,18 @@
 import { isSameStatus } from '../../../src/domain/order/status.js';
 import { type Answer, errorAnswer, jsonAnswer } from '../answers.js';
-import { type Endpoint, refuseScope, refuseToken, tokenFacts } from '../endpoint.js';
-import { refuseCompany } from '../order/endpoints.js';
+import { type Endpoint, withToken } from '../endpoint.js';
+import { readCheck } from '../order/endpoints.js';
 import type { LiveOrder } from '../order/orders.js';
 import type { SandboxState } from '../sandbox-state.js';
 
 /** The receipt of an order: scope given, path and body assumed. The order must have ended. */
-export const orderReceiptEndpoint = (state: SandboxState): Endpoint => ({
-  operation: 'orderReceipt',
-  method: 'GET',
-  url: '/v1/orders/:orderId/receipt',
-  prepare({ headers, query, params: { orderId = '' } }) {
-    const token = state.tokens.ofHeader(headers.authorization);
-    const answer = (): Answer =>
-      refuseToken(token) ??
-      refuseScope(token, 'business', 'finance') ??
-      refuseCompany(state, query.businessId) ??
-      answerReceipt(state, state.orders.find('business', orderId), Date.now());
-    return { facts: { ...tokenFacts(token), orderId }, answer };
-  },
-});
+export const receiptEndpoints = (state: SandboxState): Endpoint[] => [
+  withToken(state.tokens, {
+    ...{ operation: 'orderReceipt', method: 'GET', url: '/v1/orders/:orderId/receipt' },
+    refuse: readCheck(state, 'finance'),
+    answer: ({ params: { orderId = '' } }) => answerReceipt(state, state.orders.find('business', orderId), Date.now()),
+  }),
+];
 
 function answerReceipt({ bookingSettings, speed }: SandboxState, order: LiveOrder | undefined, now: number): Answer {
   const reached = order?.steps.findLast((step) => step.at <= now);

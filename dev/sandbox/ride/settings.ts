@@ -38,8 +38,11 @@ export const defaultBookingSettings: BookingSettings = {
   receiptChangesAfterMs: 1_800_000,
 };
 
-/** The settings after a change. Throws `ZodError`. */
-export function changedBookingSettings(settings: BookingSettings, change: BookingChange): BookingSettings {
-  const given = Object.entries(BookingChangeSchema.parse(change)).filter(([, value]) => value !== undefined);
-  return { ...settings, ...Object.fromEntries(given) };
-}
+/** Settings after a change of some. */
+export const changed = <Settings extends object>(
+  settings: Settings,
+  change: { [Name in keyof Settings]?: Settings[Name] | undefined },
+): Settings => ({
+  ...settings,
+  ...Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)),
+});

@@ -1,50 +1,34 @@
 import { type Answer, errorAnswer, jsonAnswer } from '../answers.js';
-import { type Endpoint, refuseToken, tokenFacts } from '../endpoint.js';
+import { type Endpoint, refuseToken, type ServiceCall, withToken } from '../endpoint.js';
 import { refuseCompany } from '../order/endpoints.js';
 import { invalidBody, parsedBody, refuseHeaders } from '../request-checks.js';
 import type { SandboxState } from '../sandbox-state.js';
 import type { IssuedToken } from '../token/tokens.js';
 import { type Subscriber, SubscriptionBodySchema } from './subscribers.js';
 
-/** Create a subscriber: path, headers, body, answer and the token without scope are given. */
-export const createSubscriberEndpoint = (state: SandboxState): Endpoint => ({
-  operation: 'createSubscriber',
-  method: 'POST',
-  url: '/v1/subscribers',
-  prepare(call) {
-    const token = state.tokens.ofHeader(call.headers.authorization);
-    const answer = (): Answer =>
-      refuseCaller(state, token, call.query.businessId) ?? refuseHeaders(call) ?? answerCreate(state, call.body);
-    return { facts: tokenFacts(token), answer };
-  },
-});
-
-/** List subscribers: assumed. Without secrets, since it is unknown whether the service shows them again. */
-export const listSubscribersEndpoint = (state: SandboxState): Endpoint => ({
-  operation: 'listSubscribers',
-  method: 'GET',
-  url: '/v1/subscribers',
-  prepare({ headers, query }) {
-    const token = state.tokens.ofHeader(headers.authorization);
-    const answer = (): Answer => refuseCaller(state, token, query.businessId) ?? answerList(state);
-    return { facts: tokenFacts(token), answer };
-  },
-});
-
-/** Delete a subscriber: assumed. */
-export const deleteSubscriberEndpoint = (state: SandboxState): Endpoint => ({
-  operation: 'deleteSubscriber',
-  method: 'DELETE',
-  url: '/v1/subscribers/:id',
-  prepare({ headers, query, params: { id = '' } }) {
-    const token = state.tokens.ofHeader(headers.authorization);
-    const answer = (): Answer => refuseCaller(state, token, query.businessId) ?? answerDelete(state, id);
-    return { facts: tokenFacts(token), answer };
-  },
-});
-
-const refuseCaller = (state: SandboxState, token: IssuedToken | undefined, businessId: unknown): Answer | undefined =>
-  refuseToken(token) ?? refuseScoped(token) ?? refuseCompany(state, businessId);
+/**
+ * Subscribers. To create one: path, headers, body, answer and the token without scope are given. To list and delete them is assumed; the list
+ * has no secrets, since it is unknown whether the service shows them again.
+ */
+export function subscriberEndpoints(state: SandboxState): Endpoint[] {
+  const refuse = (token: IssuedToken | undefined, { query }: ServiceCall): Answer | undefined =>
+    refuseToken(token) ?? refuseScoped(token) ?? refuseCompany(state, query.businessId);
+  return [
+    withToken(state.tokens, {
+      ...{ operation: 'createSubscriber', method: 'POST', url: '/v1/subscribers' },
+      refuse: (token, call) => refuse(token, call) ?? refuseHeaders(call),
+      answer: ({ body }) => answerCreate(state, body),
+    }),
+    withToken(state.tokens, {
+      ...{ operation: 'listSubscribers', method: 'GET', url: '/v1/subscribers', refuse },
+      answer: () => answerList(state),
+    }),
+    withToken(state.tokens, {
+      ...{ operation: 'deleteSubscriber', method: 'DELETE', url: '/v1/subscribers/:id', refuse },
+      answer: ({ params: { id = '' } }) => answerDelete(state, id),
+    }),
+  ];
+}
 
 /** Subscriptions need a token that was requested without scope (given); 403 for any other is assumed. */
 function refuseScoped(token: IssuedToken | undefined): Answer | undefined {

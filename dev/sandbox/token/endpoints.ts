@@ -2,31 +2,33 @@ import type { RideInterface } from '../../../src/domain/account.js';
 import { type Answer, jsonAnswer, type TokenError, tokenErrorAnswer } from '../answers.js';
 import type { Endpoint } from '../endpoint.js';
 import type { SandboxState } from '../sandbox-state.js';
-import { readTokenForm } from './form.js';
+import { type FormEncoding, readTokenForm } from './form.js';
 
 const formFields = ['client_id', 'client_secret', 'grant_type', 'scope'];
 const businessScopes = new Set(['order', 'company.reference', 'finance']);
 
-/** The token endpoint of the partner interface; path and encoding are given. */
-export const partnerTokenEndpoint = (state: SandboxState): Endpoint => ({
-  operation: 'partnerToken',
-  method: 'POST',
-  url: '/v1/oauth/token',
-  async prepare({ headers, body }) {
-    const form = await readTokenForm(headers['content-type'], body, ['urlencoded']);
-    return { facts: formFacts(form), answer: () => answerToken(state, 'partner', form) };
-  },
-});
+/**
+ * The token endpoints; that of the partner interface has path and encoding given, that of the business interface no version in its path
+ * (given) and any form encoding (assumed).
+ */
+export const tokenEndpoints = (state: SandboxState): Endpoint[] => [
+  tokenEndpoint(state, 'partner', '/v1/oauth/token', ['urlencoded']),
+  tokenEndpoint(state, 'business', '/oauth/token', [
+    ...(['urlencoded', 'multipart'] as const),
+    ...(state.acceptJsonTokenRequests ? (['json'] as const) : []),
+  ]),
+];
 
-/** The token endpoint of the business interface: no version in its path (given), any form encoding (assumed). */
-export const businessTokenEndpoint = (state: SandboxState): Endpoint => ({
-  operation: 'businessToken',
-  method: 'POST',
-  url: '/oauth/token',
+const tokenEndpoint = (
+  state: SandboxState,
+  at: RideInterface,
+  url: string,
+  accepted: readonly FormEncoding[],
+): Endpoint => ({
+  ...{ operation: `${at}Token`, method: 'POST', url },
   async prepare({ headers, body }) {
-    const accepted = state.acceptJsonTokenRequests ? (['json'] as const) : [];
-    const form = await readTokenForm(headers['content-type'], body, ['urlencoded', 'multipart', ...accepted]);
-    return { facts: formFacts(form), answer: () => answerToken(state, 'business', form) };
+    const form = await readTokenForm(headers['content-type'], body, accepted);
+    return { facts: formFacts(form), answer: () => answerToken(state, at, form) };
   },
 });
 

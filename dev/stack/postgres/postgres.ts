@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chownSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { freePort } from '../temporal/free-port.js';
 import { type Report, runCommand, type SystemUser } from '../temporal/run-command.js';
@@ -27,7 +26,6 @@ export interface Postgres {
 }
 
 const user = 'faretrail';
-const readyWithinMs = 60_000;
 const commandLimitMs = 60_000;
 
 const silent: Report = () => undefined;
@@ -127,17 +125,13 @@ async function startProcess(programs: string, { data, port, owner, password }: P
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=300'];
   const args = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])];
   // SIGQUIT is "immediate": a restart should be rough, and we do not need the data after the end.
-  const options = { user: owner, cwd: data, stopSignal: 'SIGQUIT' } as const;
-  const server = await startServerProcess(join(programs, 'postgres'), args, options);
-  const deadline = Date.now() + readyWithinMs;
-  while (!(await isReady({ port, password }))) {
-    if (server.hasEnded() || Date.now() > deadline) {
-      await server.kill();
-      throw new Error(`PostgreSQL could not be used\n${server.logTail()}`);
-    }
-    await pause(100);
-  }
-  return server;
+  const isUp = () => isReady({ port, password });
+  return await startServerProcess(join(programs, 'postgres'), args, {
+    user: owner,
+    cwd: data,
+    stopSignal: 'SIGQUIT',
+    isUp,
+  });
 }
 
 async function isReady({ port, password }: Pick<Process, 'port' | 'password'>): Promise<boolean> {

@@ -1,62 +1,24 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
-import { FaretrailError } from '../../../src/domain/errors.js';
+import { type ServerProcess, startServerProcess } from '../temporal/server-process.js';
 import { nodeArgs } from './node-args.js';
 
-/** The processes that the local stack starts as a deployment does. */
-export type LocalProcessName = 'worker' | 'ingress';
-
-/** A running process. */
-export interface LocalProcess {
+/** A process of a deployment, with its whole log in a file. */
+export interface LocalProcess extends ServerProcess {
+  name: 'worker' | 'ingress';
   logFile: string;
-  /** Rejects if the process ends by itself. */
-  ended: Promise<never>;
-  /** Lets the process finish its work, and waits for its end. */
-  stop(): Promise<void>;
 }
 
-const tailLines = 12;
+/** Longer than the 40 s after which a worker abandons running activities. */
+const stopWithinMs = 60_000;
 
-/** Starts a process with its log in `folder`. Rejects with the end of the log if the process cannot start. */
+/** Starts a process as a deployment does, with its log in `folder`, and waits until it says that it has started. Throws `ServerFailed`. */
 export async function startLocalProcess(
-  name: LocalProcessName,
+  name: LocalProcess['name'],
   env: Record<string, string | undefined>,
   folder: string,
 ): Promise<LocalProcess> {
   const logFile = join(folder, `${name}.log`);
-  const log = createWriteStream(logFile);
-  // In its own process group, so that Ctrl-C reaches only the stack, which stops the processes in order.
-  const child = spawn(process.execPath, nodeArgs(name), { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  let tail: string[] = [];
-  let isStopping = false;
-  const started = new Promise<void>((resolve) => {
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.pipe(log, { end: false });
-      stream.on('data', (chunk: Buffer) => {
-        tail = [...tail, ...chunk.toString().split('\n').filter(Boolean)].slice(-tailLines);
-        if (chunk.includes(`${name} started`)) resolve();
-      });
-    }
-  });
-  const exited = once(child, 'exit');
-  const ended = exited.then(([code]): Promise<never> => {
-    if (isStopping) return new Promise(() => undefined);
-    throw new FaretrailError(
-      'ProcessEnded',
-      `the ${name} ended with exit code ${code}; the end of its log:\n${tail.join('\n')}`,
-    );
-  });
-  process.once('exit', () => child.kill('SIGKILL'));
-  await Promise.race([started, ended]);
-  return {
-    logFile,
-    ended,
-    async stop() {
-      isStopping = true;
-      child.kill('SIGTERM');
-      await exited;
-    },
-  };
+  const isUp = (log: string): boolean => log.includes(`${name} started`);
+  const server = await startServerProcess(process.execPath, nodeArgs(name), { env, logFile, isUp, stopWithinMs });
+  return { ...server, name, logFile };
 }

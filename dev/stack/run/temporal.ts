@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { findDevServer, startDevServer } from '../temporal/dev-server.js';
-import { usualOrFreePort } from './usual-port.js';
+import { usualOrFreePort } from '../temporal/free-port.js';
 
 /** A Temporal server: our own, or one that runs already. */
 export interface LocalTemporal {

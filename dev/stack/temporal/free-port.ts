@@ -16,3 +16,25 @@ export async function freePort(): Promise<number> {
   await once(server, 'close');
   return port;
 }
+
+/** Finds several, one after the other, since parallel searches may find the same port. */
+export async function freePorts(count: number): Promise<number[]> {
+  const ports: number[] = [];
+  while (ports.length < count) ports.push(await freePort());
+  return ports;
+}
+
+/** Can a server listen there? */
+export async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  const isOpen = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  server.close();
+  return isOpen;
+}
+
+/** The usual port, or any free port if the usual one is taken. */
+export const usualOrFreePort = async (usual: number): Promise<number> =>
+  (await isFree(usual)) ? usual : await freePort();

@@ -1,9 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { FaretrailError } from '../../../src/domain/errors.js';
 import { type SystemUser, tailOf } from './run-command.js';
 
 const stopGraceMs = 5_000; // the dev server needs under one second
+const lookEveryMs = 50;
 const logKept = 20_000; // characters
 
 /** A server program that runs as a child process. */
@@ -29,20 +32,36 @@ export interface ServerProcessOptions {
   env?: NodeJS.ProcessEnv;
   /** The signal for an orderly end. Default: SIGTERM. */
   stopSignal?: NodeJS.Signals;
+  /** How long it gets for that before SIGKILL. Default: 5 s. */
+  stopWithinMs?: number;
+  /** Keeps its whole log, too. */
+  logFile?: string;
+  /** Is it up? Default: at once. */
+  isUp?: (log: string) => boolean | Promise<boolean>;
+  /** Default: 60 s. */
+  upWithinMs?: number;
+}
+
+/** A server program ended early, or was not up in time. The message has the end of its log. */
+export class ServerFailed extends FaretrailError<'ServerEnded' | 'ServerNotUp'> {
+  override readonly name = 'ServerFailed';
 }
 
 /**
- * Starts a server in its own process group, so that Ctrl-C reaches only this process, which can end all servers in order. The
- * server still ends with this process, see `endWithUs`. Rejects if the program does not start.
+ * Starts a server in its own process group, so that Ctrl-C reaches only this process, which can end all servers in order, and waits until
+ * it is up. The server still ends with this process, see `endWithUs`. Throws `ServerFailed`, or the error of a program that does not start.
  */
 export async function startServerProcess(
   program: string,
   args: readonly string[],
-  { user, cwd, env, stopSignal = 'SIGTERM' }: ServerProcessOptions = {},
+  options: ServerProcessOptions = {},
 ): Promise<ServerProcess> {
+  const { user, cwd, env, stopSignal = 'SIGTERM', stopWithinMs = stopGraceMs, logFile } = options;
   const child = spawn(program, args, { ...user, cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let log = '';
+  const file = logFile === undefined ? undefined : createWriteStream(logFile);
   for (const stream of [child.stdout, child.stderr]) {
+    if (file) stream.pipe(file, { end: false });
     stream.setEncoding('utf8').on('data', (text) => {
       log = (log + text).slice(-logKept);
     });
@@ -57,11 +76,32 @@ export async function startServerProcess(
   };
   const stop = async () => {
     child.kill(stopSignal);
-    await Promise.race([ended, pause(stopGraceMs, undefined, { ref: false })]);
+    await Promise.race([ended, pause(stopWithinMs, undefined, { ref: false })]);
     await kill();
   };
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
-  return { pid: child.pid ?? 0, logTail: () => tailOf(log), hasEnded, ended, stop, kill };
+  const server = { pid: child.pid ?? 0, logTail: () => tailOf(log), hasEnded, ended, stop, kill };
+  await untilUp(program, server, () => options.isUp?.(log) ?? true, options.upWithinMs ?? 60_000);
+  return server;
+}
+
+async function untilUp(
+  program: string,
+  server: ServerProcess,
+  isUp: () => boolean | Promise<boolean>,
+  withinMs: number,
+): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  while (!server.hasEnded() && !(await isUp())) {
+    if (Date.now() > deadline) {
+      await server.kill();
+      throw new ServerFailed('ServerNotUp', `${program} was not up within ${withinMs} ms\n${server.logTail()}`);
+    }
+    await pause(lookEveryMs);
+  }
+  if (!server.hasEnded()) return;
+  await server.ended;
+  throw new ServerFailed('ServerEnded', `${program} ended before it was up\n${server.logTail()}`);
 }
 
 /**

@@ -5,7 +5,6 @@ go 1.26
 require (
 	github.com/Shopify/toxiproxy/v2 v2.5.0
 	github.com/ory/fosite v0.49.0
-	github.com/tsenart/vegeta/v12 v12.13.0
 	golang.org/x/crypto v0.31.0
 )
 

@@ -5,5 +5,4 @@ package tools
 
 import (
 	_ "github.com/Shopify/toxiproxy/v2/cmd/server"
-	_ "github.com/tsenart/vegeta/v12"
 )

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Site } from './site.js';
 
 /** Ticks per second of the times in `/proc`, the same on all Linux systems that Node runs on. */
 const ticksPerSecond = 100;
@@ -18,4 +19,27 @@ export function cpuMsOf(pid: number | null): number {
   } catch {
     return Number.NaN;
   }
+}
+
+/** What processes used in some time, CPU in milliseconds. */
+export interface Usage {
+  seconds: number;
+  serverMs: number;
+  workerMs: number;
+  benchMs: number;
+}
+
+/** Measures while something goes on. */
+export async function usageWhile({ temporal, workers }: Site, what: () => Promise<unknown>): Promise<Usage> {
+  const now = (): Usage => ({
+    seconds: performance.now() / 1_000,
+    serverMs: cpuMsOf(temporal.pid),
+    workerMs: cpuMsOf(workers[0]?.pid ?? null),
+    benchMs: cpuMsOf(process.pid),
+  });
+  const before = now();
+  await what();
+  const after = now();
+  const of = (key: keyof Usage): number => after[key] - before[key];
+  return { seconds: of('seconds'), serverMs: of('serverMs'), workerMs: of('workerMs'), benchMs: of('benchMs') };
 }
