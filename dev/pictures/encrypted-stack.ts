@@ -49,7 +49,7 @@ export async function startEncryptedStack(say: (line: string) => void): Promise<
     const { uiUrl = '', address } = server;
     const sandbox = await startSandbox();
     started.push(() => sandbox.close());
-    sandbox.setBookingSettings({ script: life.map((status, step) => ({ status, afterMs: step * 1_000 })) });
+    sandbox.setRideSettings({ script: life.map((status, step) => ({ status, afterMs: step * 1_000 })) });
     const env = {
       ...localSettings({ sandbox, ingressPort: 0, journalDir: folder }).env,
       TEMPORAL_ADDRESS: address,

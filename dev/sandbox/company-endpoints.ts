@@ -25,14 +25,14 @@ export const companyEndpoints = (state: SandboxState): Endpoint[] => [
   }),
 ];
 
-const answerSettings = ({ bookingSettings }: SandboxState): Answer =>
+const answerSettings = ({ rideSettings }: SandboxState): Answer =>
   jsonAnswer(200, {
-    mandatory_destination: bookingSettings.mandatoryDestination,
+    mandatory_destination: rideSettings.mandatoryDestination,
     allow_multi_riders: true,
     references: sandboxReferenceFields.map(({ id, title }) => ({
       id,
       title,
-      mandatory: bookingSettings.mandatoryReferences.includes(id),
+      mandatory: rideSettings.mandatoryReferences.includes(id),
     })),
     payment_types: ['monthly_invoice'],
   });

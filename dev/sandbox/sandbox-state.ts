@@ -5,14 +5,8 @@ import { createLedger, type Ledger } from './ledger.js';
 import { createOrderBook, type OrderBook, type StatusShape } from './order/orders.js';
 import type { OtherAnswers } from './other-answers.js';
 import { createReferenceCodes, type ReferenceCodes } from './ride/reference-codes.js';
-import { type Bookings, createBookings } from './ride/rides.js';
-import {
-  type BookingChange,
-  BookingChangeSchema,
-  type BookingSettings,
-  changed,
-  defaultBookingSettings,
-} from './ride/settings.js';
+import { createRides, type Rides } from './ride/rides.js';
+import { changed, defaultRideSettings, type RideChange, RideChangeSchema, type RideSettings } from './ride/settings.js';
 import { createSubscriberBook, type SubscriberBook } from './subscription/subscribers.js';
 import { type AcceptedClients, defaultLifetimeSeconds, sandboxCredentials } from './token/credentials.js';
 import { type AccessTokens, createAccessTokens } from './token/tokens.js';
@@ -47,7 +41,7 @@ export interface SandboxOptions {
   /** Settings of deliveries that differ from the defaults. */
   deliveries?: DeliveryChange;
   /** Settings of orders that differ from the defaults. */
-  bookings?: BookingChange;
+  rides?: RideChange;
   /** Operations that answer otherwise than the built-in contract profile assumes. */
   otherAnswers?: OtherAnswers;
 }
@@ -64,8 +58,8 @@ export interface SandboxState {
   ledger: Ledger;
   subscribers: SubscriberBook;
   deliveries: Deliveries;
-  bookingSettings: BookingSettings;
-  bookings: Bookings;
+  rideSettings: RideSettings;
+  rides: Rides;
   referenceCodes: ReferenceCodes;
   otherAnswers: OtherAnswers;
   speed: number;
@@ -80,7 +74,7 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
   const subscribers = createSubscriberBook(() => deliveries.subscribersChanged());
   const random = seededRandom(seed + 1); // its own source, so that deliveries do not change the draws of faults
   const change = DeliveryChangeSchema.parse(options.deliveries ?? {});
-  const bookings = createBookings(orders, speed);
+  const rides = createRides(orders, speed);
   const deliveries = createDeliveries({ orders, subscribers, businessId, speed, random, change });
   return {
     clients: {
@@ -104,8 +98,8 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
     ledger: createLedger(),
     subscribers,
     deliveries,
-    bookingSettings: changed(defaultBookingSettings, BookingChangeSchema.parse(options.bookings ?? {})),
-    bookings,
+    rideSettings: changed(defaultRideSettings, RideChangeSchema.parse(options.rides ?? {})),
+    rides,
     referenceCodes: createReferenceCodes(),
     otherAnswers: options.otherAnswers ?? {},
     speed,

@@ -15,7 +15,7 @@ const receiver = useNotifyReceiver();
 const stack = useOrderStack(() => ({ env: { ...webhookEnv(), ...receiver.env } }));
 afterEach(() => {
   stack.sandbox.clearFaults();
-  stack.sandbox.setBookingSettings({ script: null });
+  stack.sandbox.setRideSettings({ script: null });
 });
 
 const shell = () => ({
@@ -48,7 +48,7 @@ function loseNextCreate(): void {
 
 describe('the commands of rides', () => {
   it('order a ride and watch it to its end; the same request id orders nothing', async () => {
-    stack.sandbox.setBookingSettings({ script: completes });
+    stack.sandbox.setRideSettings({ script: completes });
     const id = randomUUID();
     const { exitCode, lines } = await told(...request(id, '--watch'));
     expect(exitCode).toBe(0);
@@ -67,7 +67,7 @@ describe('the commands of rides', () => {
   });
 
   it('change a ride where the service allows it, print its code where not, and cancel the ride', async () => {
-    stack.sandbox.setBookingSettings({ script: goesOn });
+    stack.sandbox.setRideSettings({ script: goesOn });
     const id = randomUUID();
     const started = await cli(...request(id));
     expect(started).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`ride/business/${id}`) });
@@ -90,7 +90,7 @@ describe('the commands of rides', () => {
   });
 
   it('show, watch and list rides, with who decided what', async () => {
-    stack.sandbox.setBookingSettings({ script: goesOn });
+    stack.sandbox.setRideSettings({ script: goesOn });
     const id = randomUUID();
     await cli(...request(id, '--as', 'anna'));
     await told(...ride('update', id, '--input', jsonFile({ note_to_driver: 'blue door' })));
@@ -171,7 +171,7 @@ describe('the option --notify', () => {
   });
 
   it('of ride request tells of the order that is made', async () => {
-    stack.sandbox.setBookingSettings({ script: completes });
+    stack.sandbox.setRideSettings({ script: completes });
     expect(await cli(...request(randomUUID(), ...notify('/ride')))).toMatchObject({ exitCode: 0 });
     await expect.poll(() => receiver.taken('/ride').at(-1)).toBe('Completed');
   });

@@ -12,7 +12,7 @@ import { completes, goesOn, requestedRide, stands } from '../support/ride/rides.
 import { areListed } from '../support/runs.js';
 
 const stack = useOrderStack();
-afterEach(() => stack.sandbox.setBookingSettings({ script: null }));
+afterEach(() => stack.sandbox.setRideSettings({ script: null }));
 
 const account = toAccountName('business');
 const asked: string[] = [];
@@ -37,7 +37,7 @@ const isGone = (workflowId: string) =>
   expect(stack.client.workflow.getHandle(workflowId).describe()).rejects.toThrow(WorkflowNotFoundError);
 
 async function endedRide() {
-  stack.sandbox.setBookingSettings({ script: completes });
+  stack.sandbox.setRideSettings({ script: completes });
   const { handle, requestId } = await requestedRide(stack, { receipt: false });
   const { orderId } = await handle.result();
   return { handle, requestId, orderId: orderId as OrderId, order: `order/business/${orderId}` };
@@ -106,7 +106,7 @@ it('erase removes each run about an order, and no other; then the order can be f
 }, 180_000);
 
 it('erase refuses while the order or its ride runs, and ends both where it is told to', async () => {
-  stack.sandbox.setBookingSettings({ script: goesOn });
+  stack.sandbox.setRideSettings({ script: goesOn });
   const { handle } = await requestedRide(stack, { requestId: randomUUID() });
   await stands(handle, { stage: 'following', status: 'Routing' });
   const { orderId } = await handle.query<{ orderId: string }>('rideStatus');

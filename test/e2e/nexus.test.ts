@@ -90,9 +90,9 @@ const slowlyMs = isLong ? 15_000 : 6_000;
 it('a workflow in another namespace is answered by a slow service, too, and does not delay other calls meanwhile', {
   timeout: 90_000,
 }, async () => {
-  stack.sandbox.setBookingSettings({ script: goesOn });
+  stack.sandbox.setRideSettings({ script: goesOn });
   const other = await requested();
-  stack.sandbox.setBookingSettings({ script: null });
+  stack.sandbox.setRideSettings({ script: null });
   const { key, end } = await requested(newRide({ scheduled_at: inMs(86_400_000) }));
   await becomes('rideStatus', key, { status: 'Reserved' });
   stack.sandbox.setFault({ kind: 'slow', operation: 'updateOrder', delayMs: slowlyMs, times: 1 });

@@ -10,7 +10,7 @@ const stack = useOrderStack();
 const ways = useWaysIn(stack);
 beforeEach(() => {
   stack.sandbox.clearFaults();
-  stack.sandbox.setBookingSettings({ script: goesOn });
+  stack.sandbox.setRideSettings({ script: goesOn });
 });
 
 const newKey = (): RideKey => ({ account, requestId: randomUUID() });
@@ -31,7 +31,7 @@ async function requested(way: WayIn, standing: object, order: Record<string, unk
 
 describe.each(['client', 'cli', 'nexus'] as const)('through the way %s', (name) => {
   it('a ride is ordered once however often a caller asks for it, and its end is told afterwards, too', async () => {
-    stack.sandbox.setBookingSettings({ script: completes });
+    stack.sandbox.setRideSettings({ script: completes });
     const input = { ...newKey(), order: newRide() };
     const [one, two] = await Promise.all([ways[name].ride(input), ways[name].ride(input)]);
     expect(one).toMatchObject({ requestId: input.requestId, outcome: 'completed', trail: { status: 'Completed' } });
@@ -41,7 +41,7 @@ describe.each(['client', 'cli', 'nexus'] as const)('through the way %s', (name) 
   });
 
   it('a ride is changed where the service allows it, and cancelled; then it takes no change any more', async () => {
-    stack.sandbox.setBookingSettings({ script: null });
+    stack.sandbox.setRideSettings({ script: null });
     const scheduled = newRide({ scheduled_at: inMs(86_400_000) });
     const { key, end, orderId } = await requested(ways[name], { status: 'Reserved' }, scheduled);
     expect(await ways[name].status(key, orderId)).toBe('Reserved');

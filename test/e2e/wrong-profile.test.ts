@@ -29,7 +29,7 @@ const times = <T>(count: number, make: () => Promise<T>): Promise<T[]> =>
 it('a wrong path costs nothing: orders and rides wait, and go on by themselves once the profile is right', {
   timeout: isLong ? 4_500_000 : 300_000,
 }, async () => {
-  wrong.sandbox.setBookingSettings({ script: lifeOf(['Pending', 'Routing']) });
+  wrong.sandbox.setRideSettings({ script: lifeOf(['Pending', 'Routing']) });
   const followed = await times(orders, async () => {
     const orderId = wrong.newOrder('business', [['Confirmed', 0]]);
     return { orderId, handle: await wrong.follow('business', orderId) };
@@ -121,7 +121,7 @@ async function ended({ handle }: { handle: RideRun }, made: () => { orderId: str
 it('whatever is wrong in the profile, whatever fault comes, whenever it is repaired: nothing is lost, stuck or booked twice', {
   timeout: isLong ? 3_600_000 : 120_000,
 }, async () => {
-  wrong.sandbox.setBookingSettings({ script: lifeOf(['Pending', 'Routing']), forgetsRequestIds: true });
+  wrong.sandbox.setRideSettings({ script: lifeOf(['Pending', 'Routing']), forgetsRequestIds: true });
   const onSandbox = (profile: object) => ({
     env: { ...workerEnv(wrong.sandbox.url), ...shared, FARETRAIL_CONTRACT_FILE: jsonFile(profile) },
   });

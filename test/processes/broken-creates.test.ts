@@ -69,7 +69,7 @@ async function withEachRide(
   judge: (ride: BrokenRide) => Promise<void>,
 ): Promise<void> {
   const sandbox = await startSandbox();
-  sandbox.setBookingSettings({ script: goesOn, forgetsRequestIds: service === 'forgets' });
+  sandbox.setRideSettings({ script: goesOn, forgetsRequestIds: service === 'forgets' });
   let answerAll = (): void => undefined;
   const mayAnswer = new Promise<void>((resolve) => {
     answerAll = resolve;

@@ -101,7 +101,7 @@ describe.skipIf(!isLong || !program)(
 
 /** A ride under way; resolves to the ids of its run and that of its order. */
 async function takeRide(): Promise<[ride: string, order: string]> {
-  fleet.sandbox.setBookingSettings({ script: lifeOf(['Pending', 'Confirmed', 'Driving']) });
+  fleet.sandbox.setRideSettings({ script: lifeOf(['Pending', 'Confirmed', 'Driving']) });
   const at = { lat: 52.5, lng: 13.4, full_address: people.address };
   const user = { name: people.rider, phone: people.riderPhone };
   const stops = [stop('origin', 'pick_up', at, { user }), stop('destination', 'drop_off', at, { user })];

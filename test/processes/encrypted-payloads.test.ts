@@ -45,7 +45,7 @@ beforeAll(async () => {
     FARETRAIL_LOG_LEVEL: 'debug',
   });
   ingress = await scene.startIngress();
-  scene.fleet.sandbox.setBookingSettings({ script: lifeOf(['Reserved']) });
+  scene.fleet.sandbox.setRideSettings({ script: lifeOf(['Reserved']) });
 }, 120_000);
 afterAll(() => scene?.close(), 60_000);
 
@@ -207,10 +207,10 @@ it('after the end of an order no caller with the key finds the driver: not in it
   const orderEnds: [string, number][] = [['Waiting', 0]];
   const [completed, stopped] = await scene.fleet.followOrders(2, orderEnds, ['business']);
   if (!completed || !stopped) return expect.fail('no runs');
-  scene.fleet.sandbox.setBookingSettings({ script: lifeOf(['Confirmed']) });
+  scene.fleet.sandbox.setRideSettings({ script: lifeOf(['Confirmed']) });
   const { handle: ride } = await requestedRide(place(), { order: newRide() });
   await stands(ride, { stage: 'following', status: 'Confirmed' });
-  scene.fleet.sandbox.setBookingSettings({ script: lifeOf(['Reserved']) });
+  scene.fleet.sandbox.setRideSettings({ script: lifeOf(['Reserved']) });
   const { orderId } = await ride.query<RideStanding>('rideStatus');
   const ofRide = place().client.workflow.getHandle(`order/business/${orderId}`);
   for (const order of [completed, stopped, ofRide]) {

@@ -42,7 +42,7 @@ async function cli(...argv: string[]): Promise<Record<string, unknown>[]> {
 it('the installed processes carry a call to its end, order a ride, follow it, and notify a URL with a private authority', async () => {
   const [called] = await cli('call', 'business', 'companySettings');
   expect(called).toMatchObject({ result: { operation: 'companySettings', status: 200 } });
-  sandbox.setBookingSettings({ script: completes });
+  sandbox.setRideSettings({ script: completes });
   const asked = ['--input', jsonFile(newRide()), '--request-id', randomUUID()];
   const url = `${receiver.origin}/changes`;
   const told = await cli('ride', 'request', 'business', ...asked, '--notify', url, '--watch');

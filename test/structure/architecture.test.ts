@@ -35,7 +35,7 @@ describe('the check of imports', () => {
     ['src/webhooks/ride.ts', `import type { Client } from '@temporalio/client'`, '@temporalio/client (type)'],
     ['src/worker.ts', `import './ingress.js'`, 'src/ingress.ts'],
     ['src/order-worker.ts', `import { loadConfig } from './config.js'`, 'src/config.ts'],
-    ['sandbox/ride.ts', `import { rides } from '../src/ride-api/rides.js'`, 'src/ride-api/rides.ts'],
+    ['dev/sandbox/ride.ts', `import { rides } from '../../src/ride-api/rides.js'`, 'src/ride-api/rides.ts'],
     ['examples/ride.ts', `import { toOrderId } from '../src/domain/keys.js'`, 'src/domain/keys.ts'],
   ])('refuses in %s: %s', (path, text, target) => {
     expect(forbiddenImports([parseSource(path, text)])).toEqual([`${path}:1 may not import ${target}`]);

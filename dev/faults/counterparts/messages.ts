@@ -59,7 +59,7 @@ async function startAll(stage: Stage, rides: FaretrailClient): Promise<() => Pro
   const { sandbox, client } = stage;
   const orderId = 'under-fire';
   const goesOn = [{ status: 'Routing', afterMs: 0 }];
-  await sandbox.setBookingSettings({ script: goesOn });
+  await sandbox.setRideSettings({ script: goesOn });
   await sandbox.addOrders(
     ['under-fire', 'later'].map((id) => ({ interface: 'business', orderId: id, script: goesOn })),
   );

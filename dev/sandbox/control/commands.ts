@@ -6,7 +6,7 @@ import { DeliveryChangeSchema } from '../delivery/settings.js';
 import { FaultSchema } from '../faults.js';
 import { operations } from '../operations.js';
 import { SandboxOrderSchema } from '../order/orders.js';
-import { BookingChangeSchema, changed } from '../ride/settings.js';
+import { changed, RideChangeSchema } from '../ride/settings.js';
 import type { SandboxState } from '../sandbox-state.js';
 import { NewSubscriberSchema } from '../subscription/subscribers.js';
 
@@ -166,14 +166,14 @@ export const commands = {
   resetDeliveries: plain('DELETE deliveries', ({ deliveries }) => deliveries.ledger.reset()),
 
   /** Every order that a create call made, oldest first. A ride that was ordered twice is there twice. */
-  createdOrders: plain('GET bookings', ({ bookings }) => bookings.all()),
+  createdOrders: plain('GET rides', ({ rides }) => rides.all()),
   /** Every reference code that a call added. */
-  referenceCodes: plain('GET bookings/reference-codes', ({ referenceCodes }) => referenceCodes.all()),
-  bookingSettings: plain('GET bookings/settings', ({ bookingSettings }) => bookingSettings),
+  referenceCodes: plain('GET rides/reference-codes', ({ referenceCodes }) => referenceCodes.all()),
+  rideSettings: plain('GET rides/settings', ({ rideSettings }) => rideSettings),
   /** Changes some of the settings. Gives all of them. */
-  setBookingSettings: whole('PUT bookings/settings', BookingChangeSchema, (state, change) => {
-    state.bookingSettings = changed(state.bookingSettings, change);
-    return state.bookingSettings;
+  setRideSettings: whole('PUT rides/settings', RideChangeSchema, (state, change) => {
+    state.rideSettings = changed(state.rideSettings, change);
+    return state.rideSettings;
   }),
 };
 

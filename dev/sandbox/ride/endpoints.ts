@@ -41,21 +41,21 @@ const withOrder = (
 const requestIdOf = ({ headers }: ServiceCall): string | undefined => headers['x-request-id']?.toString() || undefined;
 
 function answerCreate(state: SandboxState, call: ServiceCall): Answer {
-  const { bookings, bookingSettings } = state;
+  const { rides, rideSettings } = state;
   const { data, error } = NewOrderSchema.safeParse(parsedBody(call.body));
   if (error) return invalidBody(error);
   const requestId = requestIdOf(call);
-  const before = bookingSettings.forgetsRequestIds ? undefined : bookings.repeated(requestId, call.body);
+  const before = rideSettings.forgetsRequestIds ? undefined : rides.repeated(requestId, call.body);
   if (before?.isSame) return createdAnswer(state, 200, before.orderId);
   if (before) return errorAnswer(409, 'REQUEST_ID_REUSED', 'this X-Request-ID came with another body before');
-  const refused = refuseOrder(data, bookingSettings, Date.now());
+  const refused = refuseOrder(data, rideSettings, Date.now());
   if (refused) return refused;
-  const { orderId } = bookings.add(data, call.body, requestId, bookingSettings);
+  const { orderId } = rides.add(data, call.body, requestId, rideSettings);
   return createdAnswer(state, 201, orderId);
 }
 
-const createdAnswer = ({ bookingSettings }: SandboxState, status: number, orderId: string): Answer => ({
-  ...jsonAnswer(status, { id: bookingSettings.idsAreNumbers ? Number(orderId) : orderId }),
+const createdAnswer = ({ rideSettings }: SandboxState, status: number, orderId: string): Answer => ({
+  ...jsonAnswer(status, { id: rideSettings.idsAreNumbers ? Number(orderId) : orderId }),
   orderId,
 });
 
@@ -63,27 +63,23 @@ function answerUpdate(state: SandboxState, live: LiveOrder, body: unknown): Answ
   const { data: change, error } = OrderChangeSchema.safeParse(body);
   if (error) return invalidBody(error);
   const { orderId, scheduledAt } = live.order;
-  const booked = state.bookings.find(orderId)?.order;
+  const ordered = state.rides.find(orderId)?.order;
   const now = Date.now();
-  const edited = { status: statusAt(live, now), scheduledAt, product: booked && findProduct(booked.product_id) };
+  const edited = { status: statusAt(live, now), scheduledAt, product: ordered && findProduct(ordered.product_id) };
   return (
     refuseEdit(edited, { speed: state.speed, now }) ??
-    (booked
-      ? changeBooked(state, orderId, { ...booked, ...change })
+    (ordered
+      ? changeOrdered(state, orderId, { ...ordered, ...change })
       : changeTime(state, orderId, change.scheduled_at)) ??
     jsonAnswer(200, { id: orderId })
   );
 }
 
-function changeBooked(
-  { bookings, bookingSettings }: SandboxState,
-  orderId: string,
-  changed: object,
-): Answer | undefined {
+function changeOrdered({ rides, rideSettings }: SandboxState, orderId: string, changed: object): Answer | undefined {
   const { data, error } = NewOrderSchema.safeParse(changed);
   if (error) return invalidBody(error);
-  const refused = refuseOrder(data, bookingSettings, Date.now());
-  if (!refused) bookings.change(orderId, data);
+  const refused = refuseOrder(data, rideSettings, Date.now());
+  if (!refused) rides.change(orderId, data);
   return refused;
 }
 
@@ -94,11 +90,9 @@ function changeTime({ orders }: SandboxState, orderId: string, scheduledAt: stri
   return refused;
 }
 
-function answerCancel({ orders, bookingSettings }: SandboxState, live: LiveOrder): Answer {
+function answerCancel({ orders, rideSettings }: SandboxState, live: LiveOrder): Answer {
   const refused = refuseCancel(statusAt(live, Date.now()));
   if (refused) return refused;
-  orders.continueWith('business', live.order.orderId, [
-    { status: 'Cancelled', afterMs: bookingSettings.cancelTakesMs },
-  ]);
+  orders.continueWith('business', live.order.orderId, [{ status: 'Cancelled', afterMs: rideSettings.cancelTakesMs }]);
   return { status: 204, headers: {}, text: '' };
 }

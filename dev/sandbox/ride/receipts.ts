@@ -14,10 +14,10 @@ export const receiptEndpoints = (state: SandboxState): Endpoint[] => [
   }),
 ];
 
-function answerReceipt({ bookingSettings, speed }: SandboxState, order: LiveOrder | undefined, now: number): Answer {
+function answerReceipt({ rideSettings, speed }: SandboxState, order: LiveOrder | undefined, now: number): Answer {
   const reached = order?.steps.findLast((step) => step.at <= now);
   const end = reached && endings.some((word) => isSameStatus(reached.status, word)) ? reached : undefined;
-  const { receiptAfterMs, receiptChangesAfterMs } = bookingSettings;
+  const { receiptAfterMs, receiptChangesAfterMs } = rideSettings;
   if (!end || now < end.at + receiptAfterMs / speed) {
     return errorAnswer(404, 'RECEIPT_NOT_FOUND', 'no such order, or it has no receipt yet');
   }

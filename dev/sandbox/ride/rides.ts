@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { OrderBook, SandboxOrder } from '../order/orders.js';
 import { sampleOrders } from '../order/sample-orders.js';
 import type { NewOrder } from './body.js';
-import type { BookingSettings } from './settings.js';
+import type { RideSettings } from './settings.js';
 
 /** An order that a create call made. */
 export interface CreatedOrder {
@@ -15,20 +15,20 @@ export interface CreatedOrder {
   order: NewOrder;
 }
 
-interface Booking extends CreatedOrder {
+interface Ride extends CreatedOrder {
   /** The bytes of the create, which tell a repeated request from another order with the same request id. */
   sent: Buffer;
   hasOwnScript: boolean;
 }
 
-export type Bookings = ReturnType<typeof createBookings>;
+export type Rides = ReturnType<typeof createRides>;
 
 /** All orders that calls created. `speed` is that of the order book. */
-export function createBookings(orders: OrderBook, speed: number) {
-  const made = new Map<string, Booking>();
-  const byRequestId = new Map<string, Booking>();
+export function createRides(orders: OrderBook, speed: number) {
+  const made = new Map<string, Ride>();
+  const byRequestId = new Map<string, Ride>();
 
-  function scheduleAgain({ orderId, hasOwnScript }: Booking, scheduledAt: string): void {
+  function scheduleAgain({ orderId, hasOwnScript }: Ride, scheduledAt: string): void {
     orders.reschedule('business', orderId, scheduledAt);
     if (hasOwnScript) return;
     const [, ...later] = scheduledLife(scheduledAt, speed, Date.now());
@@ -36,7 +36,7 @@ export function createBookings(orders: OrderBook, speed: number) {
   }
 
   return {
-    add(order: NewOrder, sent: Buffer, requestId: string | undefined, { script }: BookingSettings): CreatedOrder {
+    add(order: NewOrder, sent: Buffer, requestId: string | undefined, { script }: RideSettings): CreatedOrder {
       const { scheduled_at: scheduledAt } = order;
       const orderId = newOrderId(orders);
       const usual = () => (scheduledAt === undefined ? onDemandLife() : scheduledLife(scheduledAt, speed, Date.now()));
@@ -47,23 +47,23 @@ export function createBookings(orders: OrderBook, speed: number) {
         ...(scheduledAt === undefined ? {} : { scheduledAt }),
       });
       const createdAt = new Date().toISOString();
-      const booking = { orderId, requestId, createdAt, order, sent, hasOwnScript: script !== null };
-      made.set(orderId, booking);
-      if (requestId !== undefined) byRequestId.set(requestId, booking);
-      return booking;
+      const ride = { orderId, requestId, createdAt, order, sent, hasOwnScript: script !== null };
+      made.set(orderId, ride);
+      if (requestId !== undefined) byRequestId.set(requestId, ride);
+      return ride;
     },
     /** The order that this request id made, and whether its create had the same bytes. */
     repeated(requestId: string | undefined, sent: Buffer): { orderId: string; isSame: boolean } | undefined {
-      const booking = requestId === undefined ? undefined : byRequestId.get(requestId);
-      return booking && { orderId: booking.orderId, isSame: booking.sent.equals(sent) };
+      const ride = requestId === undefined ? undefined : byRequestId.get(requestId);
+      return ride && { orderId: ride.orderId, isSame: ride.sent.equals(sent) };
     },
     find: (orderId: string): CreatedOrder | undefined => made.get(orderId),
     change(orderId: string, order: NewOrder): void {
-      const booking = made.get(orderId);
-      if (!booking) return;
-      const { scheduled_at: before } = booking.order;
-      booking.order = order;
-      if (order.scheduled_at !== undefined && order.scheduled_at !== before) scheduleAgain(booking, order.scheduled_at);
+      const ride = made.get(orderId);
+      if (!ride) return;
+      const { scheduled_at: before } = ride.order;
+      ride.order = order;
+      if (order.scheduled_at !== undefined && order.scheduled_at !== before) scheduleAgain(ride, order.scheduled_at);
     },
     all: (): CreatedOrder[] =>
       [...made.values()].map(({ orderId, requestId, createdAt, order }) => ({ orderId, requestId, createdAt, order })),

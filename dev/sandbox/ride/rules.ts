@@ -2,7 +2,7 @@ import { isSameStatus } from '../../../src/domain/order/status.js';
 import { type Answer, errorAnswer } from '../answers.js';
 import type { NewOrder } from './body.js';
 import { findProduct, type SandboxProduct, sandboxReferenceFields } from './catalogue.js';
-import type { BookingSettings } from './settings.js';
+import type { RideSettings } from './settings.js';
 
 /** 422: a business rule forbids the call. `field` names the wrong field. */
 const broken = (code: string, field: string, message: string): Answer =>
@@ -12,7 +12,7 @@ const day = 86_400_000;
 const farthestMs = 30 * day;
 
 /** Refuses an order that the company may not place. */
-export function refuseOrder(order: NewOrder, settings: BookingSettings, now: number): Answer | undefined {
+export function refuseOrder(order: NewOrder, settings: RideSettings, now: number): Answer | undefined {
   return (
     refuseProduct(order) ??
     refuseTime(order.scheduled_at, now) ??
@@ -36,12 +36,12 @@ export function refuseTime(scheduledAt: string | undefined, now: number): Answer
   return undefined;
 }
 
-function refuseStops({ stops }: NewOrder, { mandatoryDestination }: BookingSettings): Answer | undefined {
+function refuseStops({ stops }: NewOrder, { mandatoryDestination }: RideSettings): Answer | undefined {
   if (!mandatoryDestination || stops.some(({ type }) => type === 'destination')) return undefined;
   return broken('DESTINATION_REQUIRED', 'stops', 'the company wants a destination');
 }
 
-function refuseReferences(order: NewOrder, { mandatoryReferences }: BookingSettings): Answer | undefined {
+function refuseReferences(order: NewOrder, { mandatoryReferences }: RideSettings): Answer | undefined {
   const { references = [] } = order;
   if (references.some(({ id }) => sandboxReferenceFields.every((field) => field.id !== id))) {
     return broken('REFERENCE_UNKNOWN', 'references', 'names a field that the company does not have');

@@ -4,7 +4,7 @@ import { ScriptSchema } from '../order/orders.js';
 const Ms = z.int().min(0).max(86_400_000);
 
 /** How a sandbox creates, cancels and bills orders. The sandbox divides durations by its speed. */
-export const BookingSettingsSchema = z.strictObject({
+export const RideSettingsSchema = z.strictObject({
   /** Does a repeated `X-Request-ID` make a second order? Shows whether a client relies on the service to recognise it. */
   forgetsRequestIds: z.boolean(),
   /** Is the order id in the answer to a create a number? */
@@ -21,13 +21,13 @@ export const BookingSettingsSchema = z.strictObject({
   /** When the service calculates it again, after the end of the order; null: never. */
   receiptChangesAfterMs: Ms.nullable(),
 });
-export type BookingSettings = z.output<typeof BookingSettingsSchema>;
+export type RideSettings = z.output<typeof RideSettingsSchema>;
 
 /** A change of some settings. */
-export const BookingChangeSchema = BookingSettingsSchema.partial();
-export type BookingChange = z.input<typeof BookingChangeSchema>;
+export const RideChangeSchema = RideSettingsSchema.partial();
+export type RideChange = z.input<typeof RideChangeSchema>;
 
-export const defaultBookingSettings: BookingSettings = {
+export const defaultRideSettings: RideSettings = {
   forgetsRequestIds: false,
   idsAreNumbers: false,
   script: null,

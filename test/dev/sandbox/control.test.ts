@@ -91,7 +91,7 @@ describe('another process can', () => {
     const unreachable = { hookAddress: 'http://127.0.0.1:1', eventType: 'status_changed' } as const;
     const { id: subscriberId } = await control.addSubscriber(unreachable);
     expect(await control.deliver({ orderIds: ['b-1'], copies: 2 })).toMatchObject({ sent: 2, byAnswer: { none: 2 } });
-    const orders = ['createdOrders', 'referenceCodes', 'bookingSettings'] as const;
+    const orders = ['createdOrders', 'referenceCodes', 'rideSettings'] as const;
     const deliveries = ['subscribers', 'deliveries', 'deliveryCounts', 'deliverySettings'] as const;
     for (const name of ['ledger', 'counts', 'issuedTokens', ...orders, ...deliveries] as const)
       expect(await control[name](), name).toEqual(JSON.parse(JSON.stringify(sandbox[name]())));

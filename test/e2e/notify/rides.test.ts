@@ -24,7 +24,7 @@ import { continued, eventsOf } from '../../support/runs.js';
 
 const receiver = useNotifyReceiver();
 const stack = useOrderStack(() => ({ env: receiver.env }));
-beforeAll(() => stack.sandbox.setBookingSettings({ script: goesOn }));
+beforeAll(() => stack.sandbox.setRideSettings({ script: goesOn }));
 
 interface Told {
   id: string;
@@ -72,8 +72,8 @@ const asksAPerson = { ...calm, stage: 'requesting', attention: 'outcomeUnknown' 
 
 describe('a URL of a ride is told', () => {
   it('its order and its end, and nothing for the changes between; the order has its own notices, under other ids', async () => {
-    stack.sandbox.setBookingSettings({ script: completes });
-    onTestFinished(() => void stack.sandbox.setBookingSettings({ script: goesOn }));
+    stack.sandbox.setRideSettings({ script: completes });
+    onTestFinished(() => void stack.sandbox.setRideSettings({ script: goesOn }));
     const { handle, requestId, told, known, ofOrder } = await ride();
     const { orderId } = await handle.result();
     await expect.poll(known).toEqual([named(orderId), { ...ended, orderId, outcome: 'completed' }]);
@@ -178,8 +178,8 @@ it('a silent URL delays no result, and is told of the ride later', async () => {
 });
 
 it('a workflow among the receivers gets the changes of the order from its run, and nothing from the ride', async () => {
-  stack.sandbox.setBookingSettings({ script: completes });
-  onTestFinished(() => void stack.sandbox.setBookingSettings({ script: goesOn }));
+  stack.sandbox.setRideSettings({ script: completes });
+  onTestFinished(() => void stack.sandbox.setRideSettings({ script: goesOn }));
   const workflow = await startToldWorkflow(stack);
   const url = newUrl();
   const { handle } = await requestedRide(stack, { notify: [workflow.receiver, ...url.notify] });

@@ -67,7 +67,7 @@ describe.each(isLong ? profiles : profiles.slice(0, 1))('a service that is %s', 
   });
 
   it('gets one create of a ride whose first run is reset twice, where only the run between them sent it', async () => {
-    stack.sandbox.setBookingSettings({ script: goesOn });
+    stack.sandbox.setRideSettings({ script: goesOn });
     stack.sandbox.setFault({ kind: 'tooManyRequests', operation: 'createOrder', retryAfterSeconds: 3, times: 1 });
     const { handle, requestId } = await requestedRide(stack);
     const first = { workflowId: handle.workflowId, runId: handle.firstExecutionRunId };
@@ -140,7 +140,7 @@ it.concurrent.each(deaths)(
     const fleet = await startFleet(1, { env: { ...env, FARETRAIL_STORE_URL: postgres.url } });
     const { sandbox, client } = fleet;
     try {
-      sandbox.setBookingSettings({ script: goesOn, forgetsRequestIds: env !== repeatsCreates });
+      sandbox.setRideSettings({ script: goesOn, forgetsRequestIds: env !== repeatsCreates });
       sandbox.setFault({ kind: 'slow', operation: 'createOrder', delayMs: 4_000, times: 1 });
       const requestId = randomUUID();
       const { handle } = await requestedRide(fleet.place, { requestId });

@@ -31,7 +31,7 @@ const callsOf = (operation: 'cancelOrder' | 'updateOrder', { orderId }: RideStan
 
 describe('cancelling a ride', () => {
   it('cancels its order, is answered when the order reads cancelled however long that takes, and reads its receipt', async () => {
-    stack.sandbox.setBookingSettings({ cancelTakesMs: 1_000 });
+    stack.sandbox.setRideSettings({ cancelTakesMs: 1_000 });
     const { handle } = await following({ receipt: true });
     const standing = await handle.executeUpdate('cancelRide');
     expect(standing).toMatchObject({ status: 'Cancelled', outcome: 'cancelled' });
@@ -60,7 +60,7 @@ describe('cancelling a ride', () => {
   });
 
   it('during the create waits for its answer, then cancels', async () => {
-    stack.sandbox.setBookingSettings({ script: goesOn });
+    stack.sandbox.setRideSettings({ script: goesOn });
     stack.sandbox.setFault({ kind: 'slow', delayMs: 1_500, operation: 'createOrder' });
     const { handle, requestId } = await requestedRide(stack);
     await expect.poll(() => ordersOf(stack, requestId).length).toBe(1);

@@ -26,7 +26,7 @@ const losing: ActivityInterceptorsFactory = () => ({
 });
 
 const stack = useOrderStack({ options: { interceptors: { activity: [losing] } } });
-beforeAll(() => stack.sandbox.setBookingSettings({ script: goesOn }));
+beforeAll(() => stack.sandbox.setRideSettings({ script: goesOn }));
 
 /** The next creates have this fault. Gives the orders made from now on. */
 function creating(fault: FaultInput) {
@@ -117,8 +117,8 @@ describe('a ride whose create lost its answer, while no repeat is known to be sa
   });
 
   it('is tried again when a person says so, and may be lost again', async () => {
-    stack.sandbox.setBookingSettings({ forgetsRequestIds: true });
-    onTestFinished(() => void stack.sandbox.setBookingSettings({ forgetsRequestIds: false }));
+    stack.sandbox.setRideSettings({ forgetsRequestIds: true });
+    onTestFinished(() => void stack.sandbox.setRideSettings({ forgetsRequestIds: false }));
     const { made, resolve, cancelled } = await unknown();
     creating({ ...lostAnswer, when: 'request' });
     const again = await resolve({ tryAgain: true });
@@ -153,8 +153,8 @@ const faults = Object.values(faultForms).flat().filter(hitsCalls);
 
 // A service that knows no create by its id is what an assumption may not be trusted with.
 it.each(faults)('a create that meets %j makes no second order at a service that forgets request ids', async (fault) => {
-  stack.sandbox.setBookingSettings({ forgetsRequestIds: true });
-  onTestFinished(() => void stack.sandbox.setBookingSettings({ forgetsRequestIds: false }));
+  stack.sandbox.setRideSettings({ forgetsRequestIds: true });
+  onTestFinished(() => void stack.sandbox.setRideSettings({ forgetsRequestIds: false }));
   const made = creating(fault);
   const { handle } = await requestedRide(stack);
   const ended = handle.result().then(

@@ -37,7 +37,7 @@ const runOf = (orderId: string) =>
 
 describe('a ride', () => {
   it('is ordered once, followed to its end, and its receipt read through a recalculation', async () => {
-    stack.sandbox.setBookingSettings({ script: lifeOf(['Pending', 'Confirmed']), receiptChangesAfterMs: 1_000 });
+    stack.sandbox.setRideSettings({ script: lifeOf(['Pending', 'Confirmed']), receiptChangesAfterMs: 1_000 });
     const { handle, requestId } = await ordered({ receipt: true });
     await stands(handle, { stage: 'following', status: 'Confirmed', outcome: null, attention: null });
     const [made, ...more] = ordersOf(stack, requestId);
@@ -63,7 +63,7 @@ describe('a ride', () => {
   });
 
   it('ends without a receipt when none comes in time, or none was wanted', async () => {
-    stack.sandbox.setBookingSettings({ script: completes, receiptAfterMs: 3_600_000 });
+    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 3_600_000 });
     const limits = { ...shortLimits, firstReceiptMs: 2_000 };
     const rides = [await ordered({ receipt: true }, { limits }), await ordered()];
     for (const { handle } of rides)
@@ -86,7 +86,7 @@ describe('a ride', () => {
 it.each(['dropConnection', 'serverError'] as const)(
   'a create whose answer was lost by %s is repeated under the same id: one order',
   async (kind) => {
-    stack.sandbox.setBookingSettings({ script: completes });
+    stack.sandbox.setRideSettings({ script: completes });
     stack.sandbox.setFault({ kind, operation: 'createOrder', when: 'answer', times: 1 });
     const { handle, requestId } = await ordered();
     expect(await handle.result()).toMatchObject({ outcome: 'completed' });
@@ -130,7 +130,7 @@ describe('the run of the order', () => {
   }
 
   it('may have started before the create is answered: the ride takes it', async () => {
-    stack.sandbox.setBookingSettings({ script: goesOn });
+    stack.sandbox.setRideSettings({ script: goesOn });
     const { handle, orderId } = await unanswered();
     const { firstExecutionRunId } = await stack.follow('business', orderId);
     await stands(handle, { stage: 'following', status: 'Routing' });
@@ -144,7 +144,7 @@ describe('the run of the order', () => {
   });
 
   it('may even have ended by then: its trail is taken', async () => {
-    stack.sandbox.setBookingSettings({ script: completes.slice(-1).map((step) => ({ ...step, afterMs: 0 })) });
+    stack.sandbox.setRideSettings({ script: completes.slice(-1).map((step) => ({ ...step, afterMs: 0 })) });
     const { handle, orderId } = await unanswered();
     const follow = await stack.follow('business', orderId);
     const trail = await follow.result();
@@ -152,7 +152,7 @@ describe('the run of the order', () => {
   });
 
   it('goes on when the ride is cancelled, even while its create is repeated', async () => {
-    stack.sandbox.setBookingSettings({ script: goesOn });
+    stack.sandbox.setRideSettings({ script: goesOn });
     const again = { operation: 'createOrder', times: 1 } as const;
     stack.sandbox.setFault({ kind: 'dropConnection', when: 'answer', ...again });
     stack.sandbox.setFault({ kind: 'unavailable', retryAfterSeconds: 2, ...again });
@@ -203,7 +203,7 @@ describe('the run of the order', () => {
   });
 
   it('tells the ride and ten receivers of each change, though a request takes ten', async () => {
-    stack.sandbox.setBookingSettings({ script: completes });
+    stack.sandbox.setRideSettings({ script: completes });
     const { receiver, course, end } = await startToldWorkflow(stack);
     const strangers = Array.from({ length: 9 }, (_, i) => ({ workflowId: `stranger-${i}`, signal: 'rideChanged' }));
     const notify = [receiver, ...strangers];

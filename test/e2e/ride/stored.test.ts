@@ -33,7 +33,7 @@ const receiptsOf = (orderId: string) =>
 
 describe('the store', () => {
   it('has a ride, its end, and each receipt with other amounts', async () => {
-    stack.sandbox.setBookingSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: 6_000 });
+    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: 6_000 });
     const limits = { ...shortLimits, receiptUnchangedMs: 8_000 };
     const { handle, requestId } = await requestedRide(stack, { receipt: true }, { limits });
     const { orderId } = await handle.result();
@@ -81,7 +81,7 @@ describe('the store', () => {
   });
 
   it('that is away holds no ride up, and gets its end and its receipt when it is back', async () => {
-    stack.sandbox.setBookingSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: 1_200 });
+    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: 1_200 });
     await postgres.stop();
     const { handle, requestId } = await requestedRide(stack, { receipt: true });
     const { orderId, outcome, receipt } = await handle.result();

@@ -49,11 +49,11 @@ const cancelFor = ({ client, config }: OrderStack, requestId: string, argument: 
 /** Every way through the workflow of rides, by name. */
 export const ridePaths: Paths = {
   'ride-completed-with-receipt'(stack) {
-    stack.sandbox.setBookingSettings({ script: completes, receiptAfterMs: 500, receiptChangesAfterMs: 1_500 });
+    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 500, receiptChangesAfterMs: 1_500 });
     return completed(ride(stack, { receipt: true }));
   },
   'ride-without-receipt-in-time'(stack) {
-    stack.sandbox.setBookingSettings({ script: completes, receiptAfterMs: 3_600_000 });
+    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 3_600_000 });
     return completed(ride(stack, { receipt: true }, { limits: { ...shortLimits, firstReceiptMs: 1_500 } }));
   },
   async 'ride-changed-and-cancelled'(stack) {
@@ -72,7 +72,7 @@ export const ridePaths: Paths = {
     return await completed(handle);
   },
   async 'ride-cancelled-during-the-create'(stack) {
-    stack.sandbox.setBookingSettings({ script: goesOn });
+    stack.sandbox.setRideSettings({ script: goesOn });
     const fault = stack.sandbox.setFault({ kind: 'slow', delayMs: 1_000, operation: 'createOrder' });
     const { handle, requestId } = await requestedRide(stack);
     await vi.waitFor(() => expect(ordersOf(stack, requestId)).toHaveLength(1), patient);

@@ -43,7 +43,7 @@ export function useRideStack(): OrderStack {
   const stack = useOrderStack({ env: repeatsCreates });
   afterEach(() => {
     stack.sandbox.clearFaults();
-    stack.sandbox.setBookingSettings({
+    stack.sandbox.setRideSettings({
       script: null,
       cancelTakesMs: 0,
       receiptAfterMs: 0,
@@ -76,7 +76,7 @@ export async function rideUnderWay(
   more: Partial<RequestRideInput> = {},
   { script = goesOn, ...limits }: Partial<RequestRideProgress['limits']> & { script?: typeof goesOn } = {},
 ) {
-  stack.sandbox.setBookingSettings({ script });
+  stack.sandbox.setRideSettings({ script });
   const ride = await requestedRide(stack, more, { limits: { ...shortLimits, ...limits } });
   await stands(ride.handle, { stage: 'following', status: script.at(-1)?.status });
   return ride;
@@ -84,7 +84,7 @@ export async function rideUnderWay(
 
 /** A ride of which the service loses the answer to the create: the run cannot know whether there is an order. */
 export async function doubtfulRide(stack: OrderStack) {
-  stack.sandbox.setBookingSettings({ script: goesOn, receiptChangesAfterMs: null });
+  stack.sandbox.setRideSettings({ script: goesOn, receiptChangesAfterMs: null });
   stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 });
   const ride = await requestedRide(stack);
   await stands(ride.handle, { attention: { code: 'outcomeUnknown' } });
