@@ -23,6 +23,8 @@ const valuesIn = ({ payloads = [] }: Payloads = {}): unknown[] =>
     }
   });
 
+const toSignal = ({ signalName, input }: Attributes) => [String(signalName), valuesIn(input)[0]] as const;
+
 /** What a recorded run was given and what it gave, as plain JSON. */
 function readRun(file: string) {
   const { events } = JSON.parse(readFileSync(file, 'utf8')) as { events: Record<string, Attributes>[] };
@@ -35,11 +37,9 @@ function readRun(file: string) {
     input: valuesIn(started?.input)[0],
     /** Undefined when the run did not complete. */
     result: valuesIn(completed?.result)[0],
-    /** The signals it got, by name, and the arguments of those that it sent to other runs. */
-    got: all('workflowExecutionSignaled').map(
-      ({ signalName, input }) => [String(signalName), valuesIn(input)[0]] as const,
-    ),
-    sent: all('signalExternalWorkflowExecutionInitiated').map(({ input }) => valuesIn(input)[0]),
+    /** The signals it got, and those that it sent to other runs: name and argument. */
+    got: all('workflowExecutionSignaled').map(toSignal),
+    sent: all('signalExternalWorkflowExecutionInitiated').map(toSignal),
   };
 }
 

@@ -65,7 +65,7 @@ function startFake(script: string, extra: { port?: number; readyWithinMs?: numbe
 const starts = (): number => readFileSync(join(folder, 'starts'), 'utf8').trim().split('\n').length;
 
 it('the failure of a server that dies at the start holds the end of its log, after three ports were tried', async () => {
-  const ended = { code: 'DevServerEnded', message: expect.stringContaining('disk is full') };
+  const ended = { code: 'ServerEnded', message: expect.stringContaining('disk is full') };
   await expect(startFake('echo "disk is full" >&2; exit 1')).rejects.toMatchObject(ended);
   expect(starts()).toBe(3);
 });
