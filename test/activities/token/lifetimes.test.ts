@@ -122,7 +122,7 @@ describe('a service that answers 401 whatever the token', () => {
     ['', 45, 3],
     [' about which the service says nothing', believedMs / second, 31],
   ])(
-    'one rejected operation costs two tokens of 45 s%s a minute, and hardly delays other ones',
+    'an operation that is rejected costs two requests a minute and hardly delays other ones, with tokens of 45 s%s',
     async (_, believedS, gapS) => {
       const rejects = (operation: string) => operation === 'readReceipt';
       const { fleet, work } = createWorkers({ realMs: 45 * second, rejects });
