@@ -4,7 +4,7 @@ import type { SourceFile } from './source-file.js';
 export const budgets = {
   /** All of `src`, and all of `test`. What a new capability needs is added here, by the change that brings it. */
   src: { files: 226, lines: 25_573 },
-  test: { lines: 35_000 },
+  test: { lines: 35_004 },
   file: { cap: 400 },
   function: { cap: 80 },
 } as const;
