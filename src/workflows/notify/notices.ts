@@ -1,4 +1,13 @@
-import { condition, continueAsNew, log, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  condition,
+  continueAsNew,
+  isCancellation,
+  log,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { InvalidInput } from '../../domain/errors.js';
 import {
   addNotice,
@@ -11,7 +20,7 @@ import {
 } from '../../domain/notify/notices.js';
 import { fromNoticesId, type NoticesKey } from '../../domain/workflow-ids.js';
 import { noticeGivenSignal } from '../messages.js';
-import { defaultMaxEvents, isHistoryLong, refuseBadInput } from '../run-kit.js';
+import { defaultMaxEvents, isHistoryLong, refuseBadInput, runBeside } from '../run-kit.js';
 import { countNotices, sendNotice } from './sending.js';
 
 /** When the run continues as new, if the server does not hint at it before, and when it ends without a last notice. */
@@ -34,9 +43,9 @@ interface NoticesProgress {
  * with `InvalidInput` only.
  */
 export async function notices(given: NoticesInput, progress: NoticesProgress = {}): Promise<NoticesEnd> {
+  let state = refuseBadInput(() => parseNoticesInput(given));
   const { about, firstRunId } = refuseBadInput(keyOfThisRun);
   const { maxEvents, quietMs } = { ...defaultLimits, ...progress.limits };
-  let state = refuseBadInput(() => parseNoticesInput(given));
   let heardAt = Date.now();
   const show = (after: NoticesInput): void => {
     state = after;
@@ -52,16 +61,24 @@ export async function notices(given: NoticesInput, progress: NoticesProgress = {
   });
   const isIdle = (): boolean => state.waiting.length === 0;
   const isOver = (): boolean => isIdle() && (state.isEnded || Date.now() >= heardAt + quietMs);
+  const isLong = (): boolean => isHistoryLong(maxEvents);
+  const sending = new CancellationScope();
+  runBeside(condition(isLong).then(() => sending.cancel()));
   show(state);
   while (!isOver()) {
     const [next] = state.waiting;
     if (next) {
-      const fate = await sendNotice(next, firstRunId);
-      show(passNotice(state, fate));
+      const fate = await sending
+        .run(() => sendNotice(next, firstRunId))
+        .catch((error: unknown) => {
+          if (isCancellation(error) && isLong()) return null; // the next run sends it
+          throw error;
+        });
+      if (fate) show(passNotice(state, fate));
     } else {
-      await condition(() => !isIdle() || isOver(), quietMs, { summary: 'End if no more notices come' });
+      await condition(() => !isIdle() || isOver() || isLong(), quietMs, { summary: 'End if no more notices come' });
     }
-    if (!isOver() && isHistoryLong(maxEvents)) await continueAsNew<typeof notices>(state, progress);
+    if (!isOver() && isLong()) await continueAsNew<typeof notices>(state, progress);
   }
   return { missed: state.missed };
 }

@@ -1,6 +1,8 @@
 import {
   ActivityFailure,
   ApplicationFailure,
+  CancellationScope,
+  CancelledFailure,
   isCancellation,
   log,
   metricMeter,
@@ -13,7 +15,8 @@ import type { MissedReason, Notice, NoticeFate } from '../../domain/notify/notic
 import { hostOf, store } from '../../domain/notify/receivers.js';
 import type { StoredChange } from '../../domain/stored-change.js';
 
-/** Sends one notice to its URL or the store, with as many attempts as it takes. `run`: the first run of those that tell it. */
+/** Sends one notice to its URL or the store, with as many attempts as it takes. `run`: the first run of those that tell it. Cancelled, it lets a
+ *  request under way end first, and throws `CancelledFailure` if that decides nothing. */
 export const sendNotice = (notice: Notice, run: string): Promise<NoticeFate> =>
   notice.to === store ? recordChange(notice, run) : requestNotice(notice, run);
 
@@ -33,7 +36,7 @@ async function requestNotice({ to: url, number, at, type, data }: Notice, run: s
     scheduleToCloseTimeout: Math.max(Date.parse(at) + giveUpMs - Date.now(), leastMs),
     retry,
     priority,
-    cancellationType: 'TRY_CANCEL',
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     summary: `Tell ${hostOf(url)} of change ${number}`,
   });
   const { origin } = new URL(url);
@@ -44,6 +47,8 @@ async function requestNotice({ to: url, number, at, type, data }: Notice, run: s
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     const last = lastFailure(error);
+    // Temporal does not repeat a cancelled activity, so a failure that may pass is not the end of the notice.
+    if (!last?.nonRetryable && CancellationScope.current().consideredCancelled) throw new CancelledFailure('not sent');
     const fate = last ? toFate(last) : expired;
     log.warn('notify failed', { number, reason: fate.reason });
     const isAllowed = last !== undefined && fate.reason !== 'originNotAllowed';

@@ -19,6 +19,7 @@ import * as messages from '../../../src/workflows/messages.js';
 import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { deliver, deliveryOf, newDelivery, portOf, reported } from '../../support/delivery/deliveries.js';
 import { encrypted, misshapen, raw, undecodable } from '../../support/hostile/payloads.js';
+import { startNotices } from '../../support/notify/notices.js';
 import { useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { rideUnderWay } from '../../support/ride/rides.js';
@@ -195,6 +196,7 @@ async function startAll() {
     lease: await startLease(),
     watch: client.workflow.getHandle(accountWatchId(account, taskQueue)),
     parked: await client.workflow.start('parkedDelivery', parkedStart),
+    notices: await startNotices(stack, 'https://elsewhere.example/', 1, { quietMs: 600_000 }),
   };
 }
 
@@ -217,8 +219,9 @@ it('a run continues as new before the server takes no more signals, though it ca
   const lease = await startLease({ maxEvents: 20 });
   const about = stack.newOrder('business', [['Completed', 0]]);
   const report = await reported(stack, { orderId: about, deliveries: [], limits: { ...limits, quietMs: 600_000 } });
+  const notices = await startNotices(stack, 'https://elsewhere.example/', 1, { maxEvents: 20, quietMs: 600_000 });
   await Promise.all(
-    [order, lease, report].map(async (run) => {
+    [order, lease, report, notices].map(async (run) => {
       const handle = stack.client.workflow.getHandle(run.workflowId);
       for (let sent = 0; sent < 45; sent += 1)
         await handle.signal(sent % 2 === 0 ? 'noSuchSignal' : 'deliveryReceived', undecodable.NaN);
@@ -234,8 +237,8 @@ describe('runs of every type', () => {
   let taken: Definition[][];
   beforeAll(async () => {
     runs = await startAll();
-    const { order, report, ride, subscription, lease, watch, parked } = runs;
-    handles = [order, report, ride, subscription.handle, lease, watch, parked];
+    const { order, report, ride, subscription, lease, watch, parked, notices } = runs;
+    handles = [order, report, ride, subscription.handle, lease, watch, parked, notices];
     taken = await Promise.all(handles.map(messagesOf));
   });
 

@@ -8,10 +8,11 @@ import { cancelRideUpdate } from '../../../src/workflows/messages.js';
 import type { requestRide } from '../../../src/workflows/ride/request-ride.js';
 import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { startCall } from '../../support/call/calls.js';
+import { noticesOf } from '../../support/notify/notices.js';
 import { useOrderStack } from '../../support/order/stack.js';
 import { faultForms, hitsCalls } from '../../support/ride/fault-forms.js';
 import { failureOf, goesOn, requestedRide, standingOf, stands } from '../../support/ride/rides.js';
-import { attributeOf, eventsOf } from '../../support/runs.js';
+import { attributeOf, isPending } from '../../support/runs.js';
 
 /** So many answers of attempts at withdrawn rides get lost. */
 let toLose = 0;
@@ -142,10 +143,7 @@ describe('a ride whose create lost its answer, while no repeat is known to be sa
       await handle.signal('claimed', claim);
     await resolve({ giveUp: true, reason: 'never ordered' });
     await failureOf(handle.result());
-    const scheduled = (await eventsOf(handle)).flatMap(
-      (event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? [],
-    );
-    expect(scheduled).toContain('recordChange');
+    await isPending(noticesOf(stack, handle, 'store'), 'recordChange');
   });
 });
 
