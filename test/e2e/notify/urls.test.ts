@@ -163,7 +163,7 @@ describe('a URL', () => {
   it('that is down while the run that tells it continues as new gets each notice, in their order', async () => {
     const path = newPath();
     receiver.answer(path, 500);
-    const sending = await startNotices(stack, receiver.origin + path, 9, { maxEvents: 12 });
+    const sending = await startNotices(stack, receiver.origin + path, 9, { maxEvents: 8 });
     await continued(sending);
     receiver.answer(path, 204);
     const newest = stack.client.workflow.getHandle(sending.workflowId);
