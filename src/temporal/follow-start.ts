@@ -178,7 +178,6 @@ async function after(
   if (before === 'nothing') return before;
   const signal = event.workflowExecutionSignaledEventAttributes;
   const [argument] = await decodeAll(client, signal?.input?.payloads);
-  if (argument instanceof UndecodablePayload) return before;
   if (signal?.signalName === deliveryReceivedSignal.name)
     return { ...before, ...withDeliveries(before, readDeliveries(argument, at)) };
   if (signal?.signalName === followRequestedSignal.name)
@@ -187,5 +186,6 @@ async function after(
   const asked = done && events[Number(done.scheduledEventId) - 1]?.activityTaskScheduledEventAttributes;
   if (asked?.activityType?.name !== 'readOrder') return before;
   const [seen] = await decodeAll(client, done?.result?.payloads);
+  if (seen instanceof UndecodablePayload) return before;
   return { ...before, ...withObservation(before, seenBy(at, seen as OrderObservation), before.claims) };
 }
