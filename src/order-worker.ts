@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { activityInfo } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
@@ -217,6 +218,7 @@ function createActivities(
     unseal: sealer.unseal,
     credentialId,
     now,
+    passed: () => activityInfo().currentAttemptScheduledTimestampMs, // tokens are asked for in activities alone
   });
   const quietTimes = createQuietTimes(now);
   const provenPaths = createProvenPaths(now);

@@ -48,6 +48,8 @@ interface TokenSourcePorts {
   unseal(sealed: string, leaseId: string): Promise<string>;
   credentialId(account: Account): string;
   now?: () => number;
+  /** An instant of Temporal's server that has passed, in milliseconds since the epoch; undefined: none is known. */
+  passed?: () => number | undefined;
   sleep?: (ms: number) => Promise<void>;
 }
 
@@ -70,17 +72,18 @@ const refreshRetryMs = 5_000;
 
 /** See `TokenSource`. */
 export function createTokenSource(ports: TokenSourcePorts): TokenSource {
-  const { leases, unseal, credentialId, now = Date.now, sleep = pause } = ports;
+  const { leases, unseal, credentialId, now = Date.now, passed = () => undefined, sleep = pause } = ports;
   const entries = new Map<string, Entry>();
-  /** An estimate of how far the clock of this process is ahead of that of Temporal's server, which leases use. */
-  let aheadMs = 0;
+  /**
+   * How far the clock of this process may be ahead of that of Temporal's server, which leases use: as far as what it knows of the server
+   * allows. So a process that has just started takes no good token for an old one; an old one is rejected, and then replaced.
+   */
+  let aheadMs = Number.POSITIVE_INFINITY;
   const leaseNow = (): number => now() - aheadMs;
 
-  /** A lease is published before it is read, and after the request that it answers: otherwise this clock is wrong. */
-  function setClock(publishedAt: string, askedAt = Number.NEGATIVE_INFINITY): void {
-    const published = Date.parse(publishedAt);
-    aheadMs = Math.min(Math.max(aheadMs, askedAt - published), now() - published);
-  }
+  const setClock = (passedAt: number): void => {
+    aheadMs = Math.min(aheadMs, now() - passedAt);
+  };
 
   function entryOf(account: Account, scope: Scope): Entry {
     const key = { account: account.name, scope, credentialId: credentialId(account) };
@@ -96,7 +99,7 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       const { token = null, failure = null, publishedAt = null } = (await leases.read(entry.key)) ?? {};
       const isAnswered = asked !== undefined && publishedAt !== null && publishedAt !== asked.before;
-      if (publishedAt !== null) setClock(publishedAt, isAnswered ? asked?.at : undefined);
+      if (publishedAt !== null) setClock(Date.parse(publishedAt)); // before it was read
       if (token && token.id !== insteadOf && isUsable(token, leaseNow())) return await hold(entry, token);
       // A failure that answers this process counts even if its cool-down is over.
       if (failure && (isAnswered || isCoolingDown(failure, leaseNow()))) throw unavailable(failure);
@@ -135,6 +138,7 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
 
   return {
     async get(account, scope, rejected) {
+      setClock(passed() ?? Number.NEGATIVE_INFINITY);
       const entry = entryOf(account, scope);
       const { held } = entry;
       if (!held || held.id === rejected || !isUsable(held.token, leaseNow())) {

@@ -94,6 +94,7 @@ export class TokenFleet {
       },
       credentialId: () => 'c-1',
       now: () => this.clock.now() + aheadMs,
+      passed: () => this.clock.now(),
       sleep: this.clock.sleep,
     });
   }
