@@ -74,10 +74,8 @@ const refreshRetryMs = 5_000;
 export function createTokenSource(ports: TokenSourcePorts): TokenSource {
   const { leases, unseal, credentialId, now = Date.now, passed = () => undefined, sleep = pause } = ports;
   const entries = new Map<string, Entry>();
-  /**
-   * How far the clock of this process may be ahead of that of Temporal's server, which leases use: as far as what it knows of the server
-   * allows. So a process that has just started takes no good token for an old one; an old one is rejected, and then replaced.
-   */
+  /** How far this clock may be ahead of that of Temporal's server, which leases use: so a process that has just started takes no good token
+   *  for an old one. An old one is rejected, and then replaced. */
   let aheadMs = Number.POSITIVE_INFINITY;
   const leaseNow = (): number => now() - aheadMs;
 
