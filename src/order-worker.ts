@@ -218,7 +218,7 @@ function createActivities(
     unseal: sealer.unseal,
     credentialId,
     now,
-    passed: () => activityInfo().currentAttemptScheduledTimestampMs, // tokens are asked for in activities alone
+    passed: dueOfActivity,
   });
   const quietTimes = createQuietTimes(now);
   const provenPaths = createProvenPaths(now);
@@ -275,6 +275,15 @@ function createActivities(
       ...deliveries,
     },
   };
+}
+
+/** When the activity under way was due, by the clock of Temporal's server. Undefined for polls, which belong to none. */
+function dueOfActivity(): number | undefined {
+  try {
+    return activityInfo().currentAttemptScheduledTimestampMs;
+  } catch {
+    return undefined;
+  }
 }
 
 function failNotHeld(name: AccountName): never {
