@@ -5,7 +5,7 @@ export type { Claims, RunName } from './claims.js';
 export * from './notify.js';
 export * from './order.js';
 export * from './receipt.js';
-export { createReplayActivities, type ReplayPort, type ReplayReport } from './replay.js';
+export { createReplayActivities, type ReplayReport } from './replay.js';
 export * from './runs.js';
 export { createStoreActivities, type StorePort } from './store.js';
 export { createSubscriberCalls } from './subscriber-calls.js';

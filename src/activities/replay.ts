@@ -8,7 +8,7 @@ export interface ReplayReport {
 }
 
 /** Replays all that runs on the workflows of this build, until `signal` is aborted. Rejects when that cannot be found out. */
-export type ReplayPort = (signal: AbortSignal) => Promise<ReplayReport>;
+type ReplayPort = (signal: AbortSignal) => Promise<ReplayReport>;
 
 /** The activity behind `replayGate`, as workflows see it. */
 export type ReplayActivities = ReturnType<typeof createReplayActivities>;

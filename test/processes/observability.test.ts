@@ -80,15 +80,22 @@ it('the worker counts each change of status, and how late it saw the change', as
   expect(text).toMatch(/^faretrail_followed_orders \d/m);
 });
 
+it('the worker keeps a fixed number of polls of an account open, so that each process gets as many of its calls', async () => {
+  const samples = [...(await metrics(workerUrl)).matchAll(/^temporal_num_pollers\{(.*)\} (\d+)$/gm)];
+  const ofAccount = samples.filter(
+    ([, labels]) => /poller_type="activity_task"/.test(labels ?? '') && /\.business"/.test(labels ?? ''),
+  );
+  expect(ofAccount.map(([, , open]) => open)).toEqual(['10']);
+});
+
 it('one trace leads from the delivery through journal and run to the read at the service', async () => {
   const find = (name: string) => receiver.spans().filter((span) => span.name === name);
   const chain = () => {
     const [delivery] = find('POST /webhooks/:account/:eventType/:capability');
-    const reads = [...find('activity readOrderAtOnce'), ...find('activity readOrder')];
-    const ofDelivery = reads.filter(({ parentSpanId }) => parentSpanId === delivery?.spanId);
+    const ofDelivery = find('activity readOrder').filter(({ parentSpanId }) => parentSpanId === delivery?.spanId);
     const callOf = (read?: { spanId: string }) =>
       find(`GET ${readPath}`).find(({ parentSpanId }) => parentSpanId === read?.spanId);
-    const read = ofDelivery.find(callOf); // a read at once makes no call where the account must wait
+    const read = ofDelivery.find(callOf); // one makes no call where the account must wait
     const call = callOf(read);
     const signal = find('signal order').find(({ parentSpanId }) => parentSpanId === delivery?.spanId);
     return [delivery, signal, read, call].map((span) => span && { service: span.service, traceId: span.traceId });

@@ -5,9 +5,10 @@ import { inMs, newRide } from '../dev/sandbox/booking-calls.js';
 import { isLong } from '../support/long.js';
 import { startNotifyReceiver } from '../support/notify/receiver.js';
 import { lifeOf, type RideRun, repeatsCreates, requestedRide, standingOf } from '../support/ride/rides.js';
-import type { RideOperation } from '../support/ride/with-fault.js';
 import { pendingOf } from '../support/runs.js';
 import { startFleet } from '../support/worker/fleet.js';
+
+type RideOperation = 'businessToken' | 'createOrder' | 'orderDetails' | 'updateOrder' | 'cancelOrder' | 'orderReceipt';
 
 /** Waits for a condition; while there is no worker, a query may fail. */
 const until = (what: string, isSo: () => boolean | Promise<boolean>): Promise<void> =>

@@ -9,7 +9,7 @@ import type { OrderCounts } from '../../domain/subscription/silence.js';
 import type { WatchOrderInput } from '../../domain/watch.js';
 import { toReadTrouble } from '../looking.js';
 import type { OrderReader } from '../order.js';
-import { createAccountTrouble } from './account-trouble.js';
+import { type AccountTrouble, createAccountTrouble } from './account-trouble.js';
 import type { Share } from './share.js';
 import { WatchedOrder, type WatchedRuns, type WatchParts } from './watched-order.js';
 
@@ -48,7 +48,7 @@ export class Polls {
   readonly #orders = new Map<OrderId, WatchedOrder>();
   /** Holds dropped and replaced orders, too, until they are due. */
   readonly #queue = new TinyQueue<WatchedOrder>([], (a, b) => a.due - b.due);
-  readonly #trouble: ReturnType<typeof createAccountTrouble>;
+  readonly #trouble: AccountTrouble;
   readonly #stopping = new AbortController();
   readonly #parts: WatchParts;
   #counts: OrderCounts = { read: 0, delivered: 0 };

@@ -130,7 +130,8 @@ export class WatchedOrder {
     this.isDoubtful = false;
     if (this.#isOther(reading)) {
       const unchangedAt = this.#unchangedAt === null ? null : iso(this.#unchangedAt);
-      const about = `${runId} ${this.#differenceIn(reading)}`; // a run that was reset has forgotten the hint
+      // A run that was reset has forgotten the hint, and one that has moved since may have left the status and come back.
+      const about = [runId, rawStatus, this.#differenceIn(reading)].join();
       return (await this.#sendHint(about, { struggle: null, unchangedAt })) ? 'hinted' : 'ended';
     }
     this.#hint = null;

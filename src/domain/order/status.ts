@@ -17,16 +17,13 @@ export const rideStatuses = [
 ] as const;
 
 export type RideStatus = (typeof rideStatuses)[number];
-/** A known status that does not end an order. */
-export type OpenStatus = Exclude<RideStatus, 'Completed' | 'Cancelled' | 'Rejected'>;
-
-const ends: readonly RideStatus[] = ['Completed', 'Cancelled', 'Rejected'] satisfies Exclude<RideStatus, OpenStatus>[];
-export const openStatuses = rideStatuses.filter((status): status is OpenStatus => !ends.includes(status));
-
 /** The known statuses that end an order (assumed). */
 export const endStatuses = ['Completed', 'Cancelled', 'Rejected'] as const satisfies readonly RideStatus[];
-/** One of `endStatuses`. */
-export type EndStatus = (typeof endStatuses)[number];
+/** A known status that does not end an order. */
+export type OpenStatus = Exclude<RideStatus, (typeof endStatuses)[number]>;
+
+const isOpen = (status: RideStatus): status is OpenStatus => endStatuses.every((end) => end !== status);
+export const openStatuses = rideStatuses.filter(isOpen);
 
 /** A word that is safe to show and to index, on one line. */
 const shownStatus = (word: string): string => shownText(word.replace(/\s/g, ' '));

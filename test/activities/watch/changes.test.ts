@@ -136,6 +136,17 @@ describe('an order that is back at its status when a poll comes', () => {
     expect([stage.hints.length, stage.runs.get('1')?.status]).toEqual([1, 'Routing']);
   });
 
+  it('is a hint though the same was hinted at just before, if its run has moved on since', async () => {
+    const stage = await changed();
+    stage.readAfterMs = second;
+    await pass(12 * second); // hinted after 20 s, and read
+    stage.service.set('1', readingOf('Waiting'));
+    stage.readByRun('1', true);
+    stage.service.set('1', readingOf('Driving'));
+    await pass(6 * second);
+    expect([stage.hints.length, stage.runs.get('1')?.status]).toEqual([2, 'Driving']);
+  });
+
   it('is a hint after the next list if that was the first delivery', async () => {
     const stage = await changed();
     stage.readAfterMs = second;
