@@ -8,7 +8,6 @@ export * from './receipt.js';
 export { createReplayActivities, type ReplayReport } from './replay.js';
 export * from './runs.js';
 export { createStoreActivities, type StorePort } from './store.js';
-export { createSubscriberCalls } from './subscriber-calls.js';
 export * from './subscription.js';
 export * from './token.js';
 export { createTokenSource, type TokenSource } from './token-source.js';
