@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { type IngressConfig, loadIngressConfig } from './config.js';
 import { createDeliveryReader } from './contracts/delivery-body.js';
 import type { SubscriptionKey } from './domain/workflow-ids.js';
-import { createFailureLog, createObserver } from './ingress-log.js';
 import { createIngressMetrics, type IngressMetrics } from './observability/ingress-metrics.js';
 import { createLogger, type Logger } from './observability/logging.js';
 import { type MetricsServer, startMetricsServer } from './observability/metrics-server.js';
@@ -13,17 +12,22 @@ import { failProcess } from './process-failure.js';
 import { createSealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { loadTemporalSettings } from './temporal/connection.js';
-import { createThreadedDeliveries, startTemporalThread } from './threaded-deliveries.js';
 import { createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
-import type { DeliveryPort } from './webhooks/delivery-port.js';
-import { TemporalUnavailable } from './webhooks/delivery-port.js';
+import { createAddresses } from './webhooks/addresses.js';
+import {
+  createThreadedDeliveries,
+  type DeliveryPort,
+  startTemporalThread,
+  TemporalUnavailable,
+} from './webhooks/delivery-port.js';
 import { createForwarder, type ForwarderOptions } from './webhooks/forward/forwarder.js';
 import { createDirectForwarding } from './webhooks/forward/routing.js';
 import { createStarts } from './webhooks/forward/starts.js';
-import { createDeliveryIntake, createLaterCheck, type DeliveryStore } from './webhooks/intake.js';
+import { createIntake, createLaterCheck, type DeliveryStore } from './webhooks/intake.js';
 import { openJournal } from './webhooks/journal/journal.js';
+import { createObserver, type IngressObserver } from './webhooks/observer.js';
 import { statusOf } from './webhooks/problems.js';
-import { createAddressRates, startIngressServer } from './webhooks/server.js';
+import { startIngressServer } from './webhooks/server.js';
 import { createVerification } from './webhooks/verification.js';
 
 async function main(): Promise<void> {
@@ -33,13 +37,18 @@ async function main(): Promise<void> {
   const { address, namespace } = loadTemporalSettings(process.env); // the thread reads them too; here errors end the process
   const tracing = config.traces ? await openTracing({ process: 'ingress', logger, protocol: config.traces }) : null;
   const port = createPort(config, logger);
-  const { intake, store, observer } = await assemble({ config, logger, metrics, port, tracing });
+  const observer = createObserver({ logger, metrics });
+  const { takeDelivery, store } = await assemble({ config, logger, metrics, port, tracing, observer });
   const pages = await servePages(config, store, metrics);
   const server = await startIngressServer({
     host: config.ingressHost,
     port: config.ingressPort,
-    intake: tracing ? traceIntake(intake, tracing, statusOf) : intake,
-    rates: createAddressRates(config.deliveriesPerSecond),
+    takeDelivery: tracing ? traceIntake(takeDelivery, tracing, statusOf) : takeDelivery,
+    addresses: createAddresses({
+      accounts: config.accounts,
+      readCapability: createWebhookPaths(config.webhookKeys).readCapability,
+      perSecond: config.deliveriesPerSecond,
+    }),
     observer,
     pages: pages ? null : { whyNotReady: store.whyNotReady, metricsPage: () => pageOf(metrics) },
   });
@@ -93,9 +102,10 @@ interface Parts {
   metrics: IngressMetrics;
   port: DeliveryPort;
   tracing: Tracing | null;
+  observer: IngressObserver;
 }
 
-async function assemble({ config, logger, metrics, port, tracing }: Parts) {
+async function assemble({ config, logger, metrics, port, tracing, observer }: Parts) {
   const { profile, webhookKeys } = config;
   const sealer = createSealer(webhookKeys);
   const verification = createVerification(profile.delivery.verification);
@@ -110,15 +120,12 @@ async function assemble({ config, logger, metrics, port, tracing }: Parts) {
     ...{ port: tracing ? traceSignals(starts, tracing) : starts, room: starts.room },
     ...{ check: createLaterCheck({ subscriptions, verification, sealer }), onForwarded: metrics.countForwarded },
   };
-  const store = await openStore({ config, routing, port, metrics, logger });
-  const observer = createObserver(logger, metrics);
-  const intake = createDeliveryIntake({
-    accounts: config.accounts,
-    readCapability: createWebhookPaths(webhookKeys).readCapability,
+  const store = await openStore({ config, routing, port, metrics, logger, observer });
+  const takeDelivery = createIntake({
     readBody: createDeliveryReader(profile.pointers.delivery, profile.statuses.notOrderStatus),
     ...{ subscriptions, verification, sealer, store, observer },
   });
-  return { intake, store, observer };
+  return { takeDelivery, store };
 }
 
 /** Where an ingress keeps deliveries, from the 2xx until Temporal has them. */
@@ -127,14 +134,14 @@ interface IngressStore extends DeliveryStore {
   close(): Promise<void>;
 }
 
-interface StoreParts extends Pick<Parts, 'config' | 'metrics' | 'logger' | 'port'> {
+interface StoreParts extends Omit<Parts, 'tracing'> {
   routing: Pick<ForwarderOptions, 'port' | 'check' | 'room' | 'onForwarded'>;
 }
 
 const forwardLimitMs = 10_000;
 
 /** The journal and its forwarder; with the journal off, Temporal itself. Throws `JournalError`. */
-async function openStore({ config, routing, port, metrics, logger }: StoreParts): Promise<IngressStore> {
+async function openStore({ config, routing, port, metrics, logger, observer }: StoreParts): Promise<IngressStore> {
   const forward = createDirectForwarding(routing);
   if (config.journalDir === null) {
     const whyNotReady = () =>
@@ -147,13 +154,12 @@ async function openStore({ config, routing, port, metrics, logger }: StoreParts)
   const maxBytes = config.journalMaxMb * 1024 * 1024;
   const journal = await openJournal({ folder: config.journalDir, maxBytes });
   metrics.showJournal({ ...journal, maxBytes });
-  const tellFailure = createFailureLog(logger);
   const forwarder = createForwarder({
     ...routing,
     journal,
     onFailed(error) {
       metrics.countForwardFailure();
-      tellFailure(error);
+      observer.notForwarded(error);
     },
     onOutage(isOut) {
       metrics.setOutage(isOut);

@@ -73,14 +73,6 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
     return `${address.publicUrl}${webhooks.pathOf(address)}`;
   }
 
-  async function toRegistration(
-    { secretId, id, createdAt, updatedAt }: Subscriber,
-    address: SubscriptionAddress,
-  ): Promise<Registration> {
-    const sealedSecret = secretId === null || !webhooks ? null : await webhooks.seal(secretId, subscriptionId(address));
-    return { subscriber: { id, createdAt, updatedAt }, sealedSecret };
-  }
-
   /** The newest subscriber at this address in the service's list. Undefined if there is no list or it has none. */
   async function find(address: SubscriptionAddress): Promise<Registration | undefined> {
     if (!enabled.list) return undefined;
@@ -89,7 +81,7 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
     const scope = rideApi.scopeOf(account, 'listSubscribers');
     const listed = await call(account, scope, (token) => rideApi.listSubscribers(account, token));
     const found = listed.findLast((subscriber) => subscriber.deliveryAddress === deliveryAddress);
-    return found && (await toRegistration(found, address));
+    return found && (await toRegistration(found, address, webhooks));
   }
 
   /** The service may have registered the address: its list may tell. */
@@ -120,7 +112,7 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
             throw error;
           });
         });
-        if (created) return { kind: 'registered', ...(await toRegistration(created, input)) };
+        if (created) return { kind: 'registered', ...(await toRegistration(created, input, webhooks)) };
         return await clarify(input, 'An attempt before may have asked for it');
       } catch (error) {
         if (isUnclear) return await clarify(input, error instanceof FaretrailError ? error.message : 'no answer');
@@ -148,6 +140,16 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
       }
     },
   };
+}
+
+/** The subscriber without its address, and with its secret sealed for this subscription alone. */
+async function toRegistration(
+  { secretId, id, createdAt, updatedAt }: Subscriber,
+  address: SubscriptionAddress,
+  webhooks: SubscriptionActivityPorts['webhooks'],
+): Promise<Registration> {
+  const sealedSecret = secretId === null || !webhooks ? null : await webhooks.seal(secretId, subscriptionId(address));
+  return { subscriber: { id, createdAt, updatedAt }, sealedSecret };
 }
 
 /** The documents of the service show subscriptions at the business interface only. */

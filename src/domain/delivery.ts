@@ -1,5 +1,7 @@
 import { InstantSchema, readInstant } from './instant.js';
+import type { AccountName, DeliveryId, OrderId } from './keys.js';
 import * as s from './schema.js';
+import type { EventType } from './subscription/subscription.js';
 
 const shortText = s.text(256);
 /** One webhook delivery in the signal `deliveryReceived`. */
@@ -18,6 +20,36 @@ export interface DeliveryNotice extends s.Read<typeof DeliveryNoticeSchema> {
   /** Of the trace that the delivery began, if tracing is on. An interceptor of the workflows reads it. */
   traceparent?: string;
 }
+
+/** A delivery in the ingress, from its 2xx until Temporal has it: what its run gets, and what the ingress needs for that. Never a raw body:
+ *  that may hold a secret. */
+export interface Delivery extends DeliveryNotice {
+  account: AccountName;
+  eventType: EventType;
+  /** null: the body names none. */
+  orderId: OrderId | null;
+  deliveryId: DeliveryId;
+  /** Set if the ingress admitted the delivery by its path alone. It checks generation and secret before it forwards the delivery. */
+  uncheckedGeneration?: string;
+  /** Why the ingress must park it. */
+  parkReason?: ParkReason;
+  /** JSON `{ body, headers }` (body in base64), sealed under the webhook keys with `parkedDeliveryId` as context. Kept only
+   *  for a later check or a person. */
+  sealed?: string;
+}
+
+/** What its run gets of a delivery. */
+export const toDeliveryNotice = ({
+  deliveryId,
+  eventType,
+  receivedAt,
+  status,
+  traceparent,
+}: Delivery): DeliveryNotice => ({
+  ...{ deliveryId, eventType, receivedAt },
+  ...(status !== undefined && { status }),
+  ...(traceparent !== undefined && { traceparent }),
+});
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 256;
 

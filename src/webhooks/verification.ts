@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { ContractProfile } from '../contracts/contract-profile.js';
 import { valueAt } from '../contracts/json.js';
-import type { RawDelivery } from './delivery-request.js';
+import type { RawDelivery } from './raw-delivery.js';
 
 /** How deliveries prove where they come from, as the contract profile says (assumed). */
 export type VerificationSettings = ContractProfile['delivery']['verification'];

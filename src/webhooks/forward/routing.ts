@@ -1,13 +1,19 @@
-import { type DeliveryNotice, type DeliveryResult, isEndParkReason, type ParkReason } from '../../domain/delivery.js';
+import {
+  type Delivery,
+  type DeliveryNotice,
+  type DeliveryResult,
+  isEndParkReason,
+  type ParkReason,
+  toDeliveryNotice,
+} from '../../domain/delivery.js';
 import { FaretrailError } from '../../domain/errors.js';
 import type { OrderId } from '../../domain/keys.js';
 import { type EventType, mustNameOrder } from '../../domain/subscription/subscription.js';
 import type { SubscriptionKey } from '../../domain/workflow-ids.js';
-import type { JournaledDelivery } from '../journal/entries.js';
 import type { Starts } from './starts.js';
 
 /** Checks a delivery that was admitted by its path alone. Gives why it must be parked, or null. Rejects while it cannot check. */
-export type DeliveryCheck = (delivery: JournaledDelivery) => Promise<ParkReason | null>;
+export type DeliveryCheck = (delivery: Delivery) => Promise<ParkReason | null>;
 
 /** Receives the results of forwarded deliveries, for metrics. */
 export type OnForwarded = (about: SubscriptionKey, result: DeliveryResult | 'parked', deliveries: number) => void;
@@ -20,19 +26,19 @@ export interface RoutingPorts {
 
 /** The deliveries that Temporal has, and the first error of the others. */
 export interface RoutingResult {
-  done: ReadonlySet<JournaledDelivery>;
+  done: ReadonlySet<Delivery>;
   error: Error | null;
 }
 
 /** Carries deliveries that share account, event type and order id to their run in one call, and parks others singly. */
-export type RouteDeliveries = (deliveries: readonly JournaledDelivery[]) => Promise<RoutingResult>;
+export type RouteDeliveries = (deliveries: readonly Delivery[]) => Promise<RoutingResult>;
 
 /** Each parked delivery is one call. Many calls at once would occupy the connection. */
 const parkedAtOnce = 8;
 
 type SignalDeliveries = (
   port: RoutingPorts['port'],
-  about: JournaledDelivery,
+  about: Delivery,
   deliveries: DeliveryNotice[],
 ) => Promise<DeliveryResult>;
 
@@ -48,7 +54,7 @@ const signalByType: Record<EventType, SignalDeliveries> = {
 /** Makes the function that decides where deliveries go, and carries them there. */
 export function createRouting({ port, check, onForwarded }: RoutingPorts): RouteDeliveries {
   /** Why the delivery must be parked; null: it goes to its run. */
-  async function judge(delivery: JournaledDelivery): Promise<ParkReason | null> {
+  async function judge(delivery: Delivery): Promise<ParkReason | null> {
     const { parkReason, uncheckedGeneration, eventType, orderId } = delivery;
     const refusal = uncheckedGeneration === undefined ? null : await check(delivery);
     if (refusal !== null || parkReason !== undefined) return refusal ?? parkReason ?? null;
@@ -56,17 +62,14 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
   }
 
   /** Gives the reason why the deliveries must be parked instead, or null. */
-  async function signal(
-    deliveries: readonly JournaledDelivery[],
-    first: JournaledDelivery,
-  ): Promise<ParkReason | null> {
+  async function signal(deliveries: readonly Delivery[], first: Delivery): Promise<ParkReason | null> {
     const result = await signalByType[first.eventType](port, first, deliveries.map(toDeliveryNotice));
     if (isEndParkReason(result)) return result;
     onForwarded?.(first, result, deliveries.length);
     return null;
   }
 
-  async function park(delivery: JournaledDelivery, reason: ParkReason): Promise<void> {
+  async function park(delivery: Delivery, reason: ParkReason): Promise<void> {
     const { account, eventType, orderId, deliveryId, receivedAt, sealed = '' } = delivery;
     const aboutOrder = orderId !== null && isEndParkReason(reason) ? { aboutOrderId: orderId } : {};
     await port.park({ account, eventType, deliveryId, receivedAt, reason, sealed, ...aboutOrder });
@@ -74,9 +77,9 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
   }
 
   return async (deliveries) => {
-    const done = new Set<JournaledDelivery>();
-    const toSignal: JournaledDelivery[] = [];
-    const toPark: (readonly [JournaledDelivery, ParkReason])[] = [];
+    const done = new Set<Delivery>();
+    const toSignal: Delivery[] = [];
+    const toPark: (readonly [Delivery, ParkReason])[] = [];
     let error: Error | null = null;
     const note = (cause: unknown): void => {
       error ??= toError(cause);
@@ -104,26 +107,11 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
 }
 
 /** Forwards without a journal. Resolves when Temporal has the delivery, so that the ingress may answer 2xx. */
-export function createDirectForwarding(ports: RoutingPorts): (delivery: JournaledDelivery) => Promise<void> {
+export function createDirectForwarding(ports: RoutingPorts): (delivery: Delivery) => Promise<void> {
   const route = createRouting(ports);
   return async (delivery) => {
     const { error } = await route([delivery]);
     if (error) throw error;
-  };
-}
-
-/** What the run gets of a delivery. */
-function toDeliveryNotice({
-  deliveryId,
-  eventType,
-  receivedAt,
-  status,
-  traceparent,
-}: JournaledDelivery): DeliveryNotice {
-  return {
-    ...{ deliveryId, eventType, receivedAt },
-    ...(status !== undefined && { status }),
-    ...(traceparent !== undefined && { traceparent }),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { DeliveryNotice, DeliveryResult } from '../../domain/delivery.js';
 import { FaretrailError } from '../../domain/errors.js';
 import type { AccountName } from '../../domain/keys.js';
+import type { ParkedDeliveryInput } from '../../domain/parked.js';
 import {
   type CompanyReportKey,
   companyReportId,
@@ -14,6 +15,9 @@ export const waitReasons = ['newOrders', 'parked'] as const;
 
 /** One of `waitReasons`. */
 export type WaitReason = (typeof waitReasons)[number];
+
+/** How much of an account's share is free. */
+export type Room = (reason: WaitReason, account: AccountName) => number;
 
 /** The account has used up its share, so this delivery must wait. Not for an order that a run follows. */
 export class ShareUsedUp extends FaretrailError<'ShareUsedUp'> {
@@ -36,26 +40,19 @@ interface StartsOptions {
   now?: () => number;
 }
 
-/** Delivers to runs, and starts few at a time: anyone who knows an address can invent order ids, each of which costs reads, and send
- *  what has no place. Remembers in memory what it has started, so that after a restart as many may start again. */
-export interface Starts {
-  toOrder: DeliveryPort['toOrder'];
-  toReport: DeliveryPort['toReport'];
-  park: DeliveryPort['park'];
-  /** How many more of the account may start, or be parked, now. */
-  room: Room;
-}
-
-/** How much of an account's share is free. */
-export type Room = (reason: WaitReason, account: AccountName) => number;
-
 /** A run is asked at most so often whether it has read. */
 const askEveryMs = 1_000;
 /** Visibility takes ten calls a second for a whole namespace. Meanwhile other processes may park some more. */
 const countEveryMs = 10_000;
 
-/** See `Starts`. What needs a place rejects with `ShareUsedUp` where there is none. */
-export function createStarts({ port, newOrdersAtOnce, parkedAtMost, now = Date.now }: StartsOptions): Starts {
+export type Starts = ReturnType<typeof createStarts>;
+
+/**
+ * Delivers to runs, and starts few at a time: anyone who knows an address can invent order ids, each of which costs reads, and send what has
+ * no place. A delivery for which there is no place rejects with `ShareUsedUp`. Remembers in memory what it has started, so that after a
+ * restart as many may start again.
+ */
+export function createStarts({ port, newOrdersAtOnce, parkedAtMost, now = Date.now }: StartsOptions) {
   /** The ids of the runs that were started here, as far as they have not read yet. */
   const unread = new Map<AccountName, Set<string>>();
   const unreadOf = (account: AccountName): Set<string> => {
@@ -71,11 +68,11 @@ export function createStarts({ port, newOrdersAtOnce, parkedAtMost, now = Date.n
     return (await Promise.all(asked)).filter(Boolean).length;
   }
 
-  const newOrders = createShare('newOrders', {
+  const newOrders = new Share('newOrders', {
     ...{ atMost: newOrdersAtOnce ?? Number.POSITIVE_INFINITY, everyMs: askEveryMs, now },
     freed: forgetSettled,
   });
-  const parked = createShare('parked', {
+  const parked = new Share('parked', {
     ...{ atMost: parkedAtMost ?? Number.POSITIVE_INFINITY, everyMs: countEveryMs, now },
     freed: async (account, used) => used - (await port.countParked(account)),
   });
@@ -97,18 +94,18 @@ export function createStarts({ port, newOrdersAtOnce, parkedAtMost, now = Date.n
   }
 
   return {
-    async toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]) {
+    async toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult> {
       const id = followOrderId(key);
       if (await port.signal(id, deliveries)) return 'signalled';
       return await startNew(key.account, id, () => port.toOrder(key, deliveries));
     },
-    async toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]) {
+    async toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult> {
       const id = companyReportId(key);
       if (await port.signal(id, deliveries)) return 'reported';
       const start = () => port.toReport(key, deliveries);
       return (await port.isKnown(key)) ? await start() : await startNew(key.account, id, start);
     },
-    async park(delivery) {
+    async park(delivery: ParkedDeliveryInput): Promise<void> {
       if (parkedAtMost === null) return await port.park(delivery);
       await parked.take(delivery.account);
       await port.park(delivery).catch((error: unknown) => {
@@ -116,16 +113,9 @@ export function createStarts({ port, newOrdersAtOnce, parkedAtMost, now = Date.n
         throw error;
       });
     },
-    room: (reason, account) => (reason === 'parked' ? parked : newOrders).room(account),
+    /** How many more of the account may start, or be parked, now. */
+    room: ((reason, account) => (reason === 'parked' ? parked : newOrders).room(account)) satisfies Room,
   };
-}
-
-/** So many places for each account. */
-interface Share {
-  /** Takes a place, or rejects with `ShareUsedUp`. */
-  take(account: AccountName): Promise<void>;
-  giveBack(account: AccountName): void;
-  room(account: AccountName): number;
 }
 
 interface ShareOptions {
@@ -137,23 +127,51 @@ interface ShareOptions {
   freed(account: AccountName, used: number): Promise<number>;
 }
 
-const never = Number.NEGATIVE_INFINITY;
+/** So many places for each account. */
+class Share {
+  readonly #reason: WaitReason;
+  readonly #options: ShareOptions;
+  readonly #accounts = new Map<AccountName, { used: number; lookedAt: number; looking: Promise<void> }>();
 
-function createShare(reason: WaitReason, { atMost, everyMs, now, freed }: ShareOptions): Share {
-  const accounts = new Map<AccountName, { used: number; lookedAt: number; looking: Promise<void> }>();
+  constructor(reason: WaitReason, options: ShareOptions) {
+    this.#reason = reason;
+    this.#options = options;
+  }
 
-  function shareOf(account: AccountName) {
-    const known = accounts.get(account);
-    if (known) return known;
-    const share = { used: 0, lookedAt: never, looking: Promise.resolve() };
-    accounts.set(account, share);
+  /** Takes a place, or rejects with `ShareUsedUp`. */
+  async take(account: AccountName): Promise<void> {
+    await this.#look(account);
+    // In the same turn as it finds one, since others wait for the same place.
+    const share = this.#shareOf(account);
+    if (share.used >= this.#options.atMost) throw new ShareUsedUp(this.#reason);
+    share.used += 1;
+  }
+
+  giveBack(account: AccountName): void {
+    this.#shareOf(account).used -= 1;
+  }
+
+  room(account: AccountName): number {
+    const left = this.#options.atMost - this.#shareOf(account).used;
+    if (left <= 0) void this.#look(account);
+    return left;
+  }
+
+  #shareOf(account: AccountName) {
+    const share = this.#accounts.get(account) ?? {
+      used: 0,
+      lookedAt: Number.NEGATIVE_INFINITY,
+      looking: Promise.resolve(),
+    };
+    this.#accounts.set(account, share);
     return share;
   }
 
   /** Looks before the first place is taken, and then whenever all are used. */
-  function look(account: AccountName): Promise<void> {
-    const share = shareOf(account);
-    const isWanted = share.used >= atMost || share.lookedAt === never;
+  #look(account: AccountName): Promise<void> {
+    const { atMost, everyMs, now, freed } = this.#options;
+    const share = this.#shareOf(account);
+    const isWanted = share.used >= atMost || share.lookedAt === Number.NEGATIVE_INFINITY;
     if (!isWanted || now() - share.lookedAt < everyMs) return share.looking;
     share.lookedAt = now();
     const giveBack = (places: number): void => {
@@ -162,22 +180,4 @@ function createShare(reason: WaitReason, { atMost, everyMs, now, freed }: ShareO
     share.looking = freed(account, share.used).then(giveBack, () => undefined);
     return share.looking;
   }
-
-  return {
-    async take(account) {
-      await look(account);
-      // In the same turn as it finds one, since others wait for the same place.
-      const share = shareOf(account);
-      if (share.used >= atMost) throw new ShareUsedUp(reason);
-      share.used += 1;
-    },
-    giveBack(account) {
-      shareOf(account).used -= 1;
-    },
-    room(account) {
-      const share = shareOf(account);
-      if (share.used >= atMost) void look(account);
-      return atMost - share.used;
-    },
-  };
 }

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it, vi } from 'vitest';
-import { createFailureLog } from '../../../src/ingress-log.js';
 import { aDelivery, aJournal } from '../journal/folders.js';
 import { aForwarder, aScene, recordedPort, unavailable } from './port.js';
 
@@ -123,22 +122,4 @@ it('a forwarder notices that Temporal is back although all calls have hung', asy
   recorded.delayMs = 0;
   recorded.refuse = () => undefined;
   await isEmpty();
-});
-
-it('the ingress warns once a minute why deliveries are not forwarded, and logs the rest for those who debug', () => {
-  vi.useFakeTimers();
-  const logger = { warn: vi.fn(), debug: vi.fn() };
-  const tell = createFailureLog(logger);
-  const countsAfter = (ms: number) => {
-    vi.advanceTimersByTime(ms);
-    tell(new Error('the run takes no more'));
-    return [logger.warn.mock.calls.length, logger.debug.mock.calls.length];
-  };
-  expect([countsAfter(0), countsAfter(59_000), countsAfter(1_000)]).toEqual([
-    [1, 0],
-    [1, 1],
-    [2, 1],
-  ]);
-  const err = expect.objectContaining({ message: 'the run takes no more' });
-  expect(logger.warn).toHaveBeenLastCalledWith({ err }, expect.stringContaining('tried again'));
 });

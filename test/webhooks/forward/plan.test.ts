@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
-import { createPlan, type Group, oldestOf } from '../../../src/webhooks/forward/plan.js';
-import type { JournalKey } from '../../../src/webhooks/journal/entries.js';
+import { ForwardPlan, type Group, oldestOf } from '../../../src/webhooks/forward/plan.js';
+import type { JournalKey } from '../../../src/webhooks/journal/disk.js';
 
 /** A plan over a journal with one entry for each of these orders. */
 function aPlan(orders: readonly string[], random?: () => number) {
@@ -17,7 +17,7 @@ function aPlan(orders: readonly string[], random?: () => number) {
     stage.readKeys += found.length;
     return found;
   };
-  const plan = createPlan({ keysAfter }, () => stage.now, random);
+  const plan = new ForwardPlan({ keysAfter }, () => stage.now, random);
   return { plan, stage, add, append: (orderId: string) => plan.noteAppend(add(orderId)) };
 }
 

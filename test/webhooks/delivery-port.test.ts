@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { expect, it, onTestFinished } from 'vitest';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import { createThreadedDeliveries } from '../../src/threaded-deliveries.js';
-import { TemporalUnavailable } from '../../src/webhooks/delivery-port.js';
+import { createThreadedDeliveries, TemporalUnavailable } from '../../src/webhooks/delivery-port.js';
 
 const key = { account: toAccountName('business'), orderId: toOrderId('42') };
 
