@@ -21,8 +21,7 @@ import {
   TemporalUnavailable,
 } from './webhooks/delivery-port.js';
 import { createForwarder, type ForwarderOptions } from './webhooks/forward/forwarder.js';
-import { createDirectForwarding } from './webhooks/forward/routing.js';
-import { createStarts } from './webhooks/forward/starts.js';
+import { createDirectForwarding, createStarts } from './webhooks/forward/routing.js';
 import { createIntake, createLaterCheck, type DeliveryStore } from './webhooks/intake.js';
 import { openJournal } from './webhooks/journal/journal.js';
 import { createObserver, type IngressObserver } from './webhooks/observer.js';

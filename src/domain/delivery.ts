@@ -2,6 +2,7 @@ import { InstantSchema, readInstant } from './instant.js';
 import type { AccountName, DeliveryId, OrderId } from './keys.js';
 import * as s from './schema.js';
 import type { EventType } from './subscription/subscription.js';
+import { companyReportId, followOrderId } from './workflow-ids.js';
 
 const shortText = s.text(256);
 /** One webhook delivery in the signal `deliveryReceived`. */
@@ -36,6 +37,22 @@ export interface Delivery extends DeliveryNotice {
   /** JSON `{ body, headers }` (body in base64), sealed under the webhook keys with `parkedDeliveryId` as context. Kept only
    *  for a later check or a person. */
   sealed?: string;
+}
+
+/** The subscription and the order of a delivery. They say which run takes it. */
+export interface DeliveryAbout extends Pick<Delivery, 'account' | 'eventType' | 'orderId'> {
+  deliveryId: string;
+}
+
+/** The id of the run that takes the delivery. A report that names no order has a run of its own. */
+export function takingRunId({ account, eventType, orderId, deliveryId }: DeliveryAbout): string {
+  const about = orderId ?? (deliveryId as DeliveryId);
+  switch (eventType) {
+    case 'status_changed':
+      return followOrderId({ account, orderId: about as OrderId }); // the ingress parks one that names no order
+    case 'business_report':
+      return companyReportId({ account, about });
+  }
 }
 
 /** What its run gets of a delivery. */

@@ -3,7 +3,7 @@ import type { Forwarder } from '../webhooks/forward/forwarder.js';
 import type { OnForwarded } from '../webhooks/forward/routing.js';
 import type { Journal } from '../webhooks/journal/journal.js';
 import type { DeliveryFact, DeliveryKind } from '../webhooks/observer.js';
-import type { SecretPlace } from '../webhooks/secret-sighting.js';
+import type { SecretPlace } from '../webhooks/verification.js';
 import { openRegistry } from './metrics.js';
 
 /** What each scrape reads of the journal. */

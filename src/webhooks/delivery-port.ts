@@ -1,26 +1,25 @@
 import { Worker } from 'node:worker_threads';
 import type { Account } from '../domain/account.js';
-import type { DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
+import type { DeliveryAbout, DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 import type { ParkedDeliveryInput } from '../domain/parked.js';
 import type { SubscriptionMemo } from '../domain/subscription/subscription.js';
-import type { CompanyReportKey, FollowOrderKey, SubscriptionKey } from '../domain/workflow-ids.js';
+import type { FollowOrderKey, SubscriptionKey } from '../domain/workflow-ids.js';
 
 /** The most deliveries in one call: keeps a signal below 200 KiB. */
 export const deliveriesPerCall = 1_000;
 
 /** How the ingress reaches Temporal. Every call ends within seconds, and the ingress may repeat a call that rejects. */
 export interface DeliveryPort {
-  /** Sends one signal for all deliveries. The settings of the account say whether a delivery starts the following of a new
-   *  order. It starts a following again that broke off, but not of an order that has ended at the service (I5). */
-  toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
-  /** Sends one signal for all deliveries, and starts the run of the report. */
-  toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
+  /** Sends one signal for all deliveries to the run that takes the first, and starts the run of a report. The settings of the account say
+   *  whether a delivery starts the following of a new order. It starts a following again that broke off, but not of an order
+   *  that has ended at the service (I5). */
+  toRun(about: DeliveryAbout, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
   /** Sends one signal for all deliveries to the run with this workflow id. False: there is no open one. */
   signal(workflowId: string, deliveries: DeliveryNotice[]): Promise<boolean>;
-  /** Does Temporal know a run, open or not, that follows the order that the report is about? */
-  isKnown(about: CompanyReportKey): Promise<boolean>;
+  /** Does Temporal know a run, open or not, that follows the order? */
+  isKnown(order: FollowOrderKey): Promise<boolean>;
   /** Has the run read its order, has a report nothing to read for now or looked for ten minutes, or is there no open run? */
   isSettled(workflowId: string): Promise<boolean>;
   /** Parks a delivery until a person places it. Parking it again changes nothing. */
@@ -110,10 +109,9 @@ export function createThreadedDeliveries(start: () => Worker, onDeath: (error: u
 
   open();
   return {
-    toOrder: (key, deliveries) => ask('toOrder', key, deliveries),
-    toReport: (key, deliveries) => ask('toReport', key, deliveries),
+    toRun: (about, deliveries) => ask('toRun', about, deliveries),
     signal: (workflowId, deliveries) => ask('signal', workflowId, deliveries),
-    isKnown: (about) => ask('isKnown', about),
+    isKnown: (order) => ask('isKnown', order),
     isSettled: (workflowId) => ask('isSettled', workflowId),
     park: (delivery) => ask('park', delivery),
     countParked: (account) => ask('countParked', account),

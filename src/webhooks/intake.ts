@@ -10,13 +10,13 @@ import type { Sealer } from '../sealing/sealer.js';
 import { type Acceptance, type AcceptedSubscriptions, memoLifetimeMs } from './accepted-subscriptions.js';
 import type { Address } from './addresses.js';
 import type { DeliveryCheck } from './forward/routing.js';
-import { ShareUsedUp } from './forward/starts.js';
+import { ShareUsedUp } from './forward/routing.js';
 import { JournalError } from './journal/folder.js';
 import type { IngressObserver } from './observer.js';
 import type { IntakeOutcome } from './problems.js';
 import { openContent, type RawDelivery, readRawDelivery, sealContent } from './raw-delivery.js';
-import { createSampling, findSecret } from './secret-sighting.js';
 import type { AcceptedProof, Verdict, Verification } from './verification.js';
+import { createSampling, findSecret } from './verification.js';
 
 /** Keeps deliveries: the journal, or Temporal if the journal is off. */
 export interface DeliveryStore {

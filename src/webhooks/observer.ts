@@ -3,7 +3,7 @@ import { bodyShape, shapeLines } from '../contracts/body-shape.js';
 import { readIncomingJson } from '../contracts/json.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import { type IntakeOutcome, isRefused } from './problems.js';
-import type { SecretPlace, SecretSighting } from './secret-sighting.js';
+import type { SecretPlace, SecretSighting } from './verification.js';
 
 /** The account and event type of a request, both empty unless its address is ours, and its answer. */
 export interface DeliveryKind {

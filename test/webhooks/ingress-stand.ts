@@ -12,8 +12,8 @@ import { createAcceptedSubscriptions } from '../../src/webhooks/accepted-subscri
 import { createAddresses } from '../../src/webhooks/addresses.js';
 import { createIntake, createLaterCheck } from '../../src/webhooks/intake.js';
 import type { DeliveryFact, IngressObserver } from '../../src/webhooks/observer.js';
-import type { SecretSighting } from '../../src/webhooks/secret-sighting.js';
 import { type Deadlines, startIngressServer } from '../../src/webhooks/server.js';
+import type { SecretSighting } from '../../src/webhooks/verification.js';
 import { createVerification, type VerificationSettings } from '../../src/webhooks/verification.js';
 
 export const account = toAccountName('business');

@@ -4,8 +4,7 @@ import { TemporalUnavailable } from '../delivery-port.js';
 import type { JournalKey } from '../journal/disk.js';
 import type { Journal } from '../journal/journal.js';
 import { type CallResult, ForwardPlan, type Group, oldestOf } from './plan.js';
-import { createRouting, type RoutingPorts } from './routing.js';
-import { type Room, ShareUsedUp } from './starts.js';
+import { createRouting, type Room, type RoutingPorts, ShareUsedUp } from './routing.js';
 
 export interface ForwarderOptions extends RoutingPorts {
   journal: Pick<Journal, 'keysAfter' | 'read' | 'remove' | 'onAppend'>;

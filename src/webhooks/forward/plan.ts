@@ -2,7 +2,7 @@ import type { AccountName } from '../../domain/keys.js';
 import { deliveriesPerCall } from '../delivery-port.js';
 import type { JournalKey } from '../journal/disk.js';
 import type { Journal } from '../journal/journal.js';
-import { type Room, type WaitReason, waitReasons } from './starts.js';
+import { type Room, type WaitReason, waitReasons } from './routing.js';
 
 /** The result of a call for a group. `postponed`: an outage was the cause. A `WaitReason`: the account's share is used up. */
 export type CallResult = 'succeeded' | 'postponed' | 'failed' | WaitReason;

@@ -3,8 +3,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { open, type RootDatabase } from 'lmdb';
 import type { AccountName, OrderId } from '../../domain/keys.js';
 import type { EventType } from '../../domain/subscription/subscription.js';
-import { JournalError, prepareFolder, reasonOf } from './folder.js';
-import { createReserve, type JournalSize, measure, NoRoom, type RoomNeeded, roomFor } from './room.js';
+import {
+  createReserve,
+  JournalError,
+  type JournalSize,
+  measure,
+  NoRoom,
+  prepareFolder,
+  type RoomNeeded,
+  reasonOf,
+  roomFor,
+} from './folder.js';
 
 /**
  * `seq` grows and carries the time. It comes first, so that new entries are neighbours on the disk and a commit writes few

@@ -1,7 +1,6 @@
 import type { Delivery } from '../../domain/delivery.js';
 import { type JournalDatabase, JournalDisk, type JournalDiskOptions, type JournalKey } from './disk.js';
-import { JournalError, lockFolder, prepareFolder } from './folder.js';
-import { estimate } from './room.js';
+import { estimate, JournalError, lockFolder, prepareFolder } from './folder.js';
 
 export interface JournalOptions {
   folder: string;

@@ -21,13 +21,9 @@ const taskQueue = `q-${randomUUID()}`;
 const routed: unknown[] = [];
 let next: () => Promise<Exclude<DeliveryResult, 'reported'>>;
 const routes: DeliveryRoutes = {
-  toOrder(key, deliveries) {
-    routed.push({ ...key, deliveries });
-    return next();
-  },
-  async toReport(key, deliveries) {
-    routed.push({ ...key, deliveries });
-    return 'reported';
+  async toRun({ account, orderId, eventType }, deliveries) {
+    routed.push({ account, orderId, deliveries });
+    return eventType === 'business_report' ? 'reported' : await next();
   },
 };
 

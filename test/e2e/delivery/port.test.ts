@@ -6,9 +6,8 @@ import type { ParkedDeliveryInput } from '../../../src/domain/parked.js';
 import { companyReportId, followOrderId, parkedDeliveryId, subscriptionId } from '../../../src/domain/workflow-ids.js';
 import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import { orderStart } from '../../../src/temporal/follow-start.js';
-import type { DeliveryPort } from '../../../src/webhooks/delivery-port.js';
 import { rideStatusKey } from '../../../src/workflows/search-attributes.js';
-import { newDelivery } from '../../support/delivery/deliveries.js';
+import { newDelivery, withWays } from '../../support/delivery/deliveries.js';
 import { inputOf, signalsTo } from '../../support/runs.js';
 import { useTemporal } from '../../support/worker/runtime.js';
 
@@ -17,11 +16,11 @@ const taskQueue = `deliveries-${randomUUID()}`;
 const following = toAccountName('following');
 const ignoring = toAccountName('ignoring');
 const temporal = useTemporal();
-let port: DeliveryPort;
+let port: ReturnType<typeof withWays>;
 
 beforeAll(() => {
   const untracked = (account: string) => (account === ignoring ? 'ignore' : 'follow');
-  port = createDeliveryPort({ client: temporal.client, taskQueue, untracked });
+  port = withWays(createDeliveryPort({ client: temporal.client, taskQueue, untracked }));
 });
 
 const anOrder = (account = following) => ({ account, orderId: toOrderId(randomUUID()) });
@@ -89,7 +88,7 @@ describe('deliveries about an order', () => {
 describe('a report about an order', () => {
   it('is about a known one where a run follows the order or did', async () => {
     const { account, orderId } = anOrder();
-    const isKnown = () => port.isKnown({ account, about: orderId });
+    const isKnown = () => port.isKnown({ account, orderId });
     expect(await isKnown()).toBe(false);
     await follow({ account, orderId });
     expect(await isKnown()).toBe(true);

@@ -58,14 +58,14 @@ it('a forwarder passes over what is gone from the journal by the time it reads i
 it('a forwarder has no more groups in flight than it may', async () => {
   let inFlight = 0;
   let most = 0;
-  const toOrder = async () => {
+  const toRun = async () => {
     inFlight += 1;
     most = Math.max(most, inFlight);
     await sleep(5);
     inFlight -= 1;
     return 'signalled' as const;
   };
-  const { isEmpty } = await aScene(numbered(40), { port: { ...recordedPort().port, toOrder }, concurrency: 8 });
+  const { isEmpty } = await aScene(numbered(40), { port: { ...recordedPort().port, toRun }, concurrency: 8 });
   await isEmpty();
   expect(most).toBe(8);
 });
