@@ -30,17 +30,9 @@ export interface IngressServerOptions {
   addresses: Addresses;
   takeDelivery: TakeDelivery;
   observer: Pick<IngressObserver, 'delivery' | 'failure'>;
-  /** The pages for probes and Prometheus; null: they are at a port of their own. */
-  pages: IngressPages | null;
+  /** Gives a page for probes or Prometheus; null: they are at a port of their own. */
+  readPage: ((path: string) => Promise<{ status: number; body: string; type?: string }>) | null;
   deadlines?: Partial<Deadlines>;
-}
-
-/** What the pages for probes and Prometheus show. */
-interface IngressPages {
-  /** Why the ingress cannot store deliveries now, in one line and without secrets; null when it can. */
-  whyNotReady(): string | null | Promise<string | null>;
-  /** The text of `/metrics`. */
-  metricsPage(): Promise<{ type: string; body: string }>;
 }
 
 /** A server that listens. */
@@ -59,7 +51,16 @@ export async function startIngressServer(options: IngressServerOptions): Promise
   const deadlines = { ...defaultDeadlines, ...options.deadlines };
   const app = createApp(deadlines, options.observer);
   addDeliveryRoute(app, options);
-  if (options.pages) addPages(app, options.pages);
+  const { readPage } = options;
+  for (const path of readPage ? ['/healthz', '/readyz', '/metrics'] : [])
+    app.get(path, async (_request, reply) => {
+      const {
+        status,
+        body,
+        type = 'text/plain; charset=utf-8',
+      } = (await readPage?.(path)) ?? { status: 404, body: '' };
+      return reply.code(status).type(type).header('cache-control', 'no-store').send(body);
+    });
   try {
     await app.listen({ host: options.host, port: options.port });
   } catch (cause) {
@@ -198,17 +199,4 @@ function refuse(request: FastifyRequest, reply: FastifyReply, outcome: keyof typ
   }
   if (problem.retryAfter !== undefined) reply.header('retry-after', problem.retryAfter);
   return reply.code(problem.status).header('content-type', contentType).send(problem.body);
-}
-
-function addPages(app: FastifyInstance, { whyNotReady, metricsPage }: IngressPages): void {
-  app.get('/healthz', (_request, reply) => reply.type('text/plain; charset=utf-8').send('live\n'));
-  app.get('/readyz', async (_request, reply) => {
-    const reason = await whyNotReady();
-    reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store');
-    return reason === null ? reply.send('ready\n') : reply.code(503).send(`${reason}\n`);
-  });
-  app.get('/metrics', async (_request, reply) => {
-    const { type, body } = await metricsPage();
-    return reply.type(type).send(body);
-  });
 }

@@ -5,6 +5,8 @@ import type { Delivery } from '../../src/domain/delivery.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import type { AcceptedGeneration, EventType, SubscriptionMemo } from '../../src/domain/subscription/subscription.js';
 import { type SubscriptionKey, subscriptionId } from '../../src/domain/workflow-ids.js';
+import { createIngressMetrics } from '../../src/observability/ingress-metrics.js';
+import { readPage } from '../../src/observability/metrics-server.js';
 import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
 import { createSealer, type Sealer } from '../../src/sealing/sealer.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
@@ -66,6 +68,7 @@ export async function startIngressStand(options: StandOptions = {}) {
   };
   const subscriptions = createAcceptedSubscriptions({ read, unseal: sealer.unseal });
   const store = memoryStore();
+  const { registry } = createIngressMetrics();
   const observed = {
     facts: [] as DeliveryFact[],
     sightings: [] as SecretSighting[],
@@ -90,10 +93,7 @@ export async function startIngressStand(options: StandOptions = {}) {
       readCapability: paths.readCapability,
       perSecond: options.perSecond ?? null,
     }),
-    pages: {
-      whyNotReady: store.whyNotReady,
-      metricsPage: async () => ({ type: 'text/plain', body: 'some 1\n' }),
-    },
+    readPage: (path) => readPage(path, { registry, isLive: () => true, whyNotReady: store.whyNotReady }),
     ...(options.deadlines && { deadlines: options.deadlines }),
   });
   const url = `http://127.0.0.1:${server.port}`;
