@@ -25,15 +25,6 @@ it('a forwarder forwards a new delivery at once', async () => {
   expect(Math.min(...waits), 'with ticks, each would wait for most of one').toBeLessThan(50);
 });
 
-it('a forwarder keeps what Temporal refuses, and forwards the others', async () => {
-  const refuse = (call: string) => (call.startsWith('order stuck') ? new Error('takes no more signals') : undefined);
-  const { journal, recorded, isEmpty } = await aScene(['stuck', ...numbered(100)], { refuse });
-  await expect.poll(() => journal.depth()).toBe(1);
-  expect(recorded.delivered.length).toBe(100);
-  recorded.refuse = () => undefined;
-  await isEmpty();
-});
-
 it('a forwarder passes over what is gone from the journal by the time it reads it', async () => {
   const journal = await aJournal();
   const kept = aDelivery();

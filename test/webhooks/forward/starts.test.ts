@@ -207,24 +207,6 @@ it('a forwarder keeps deliveries about orders that may not start, forwards the o
   expect(forwarder.waiting()).toEqual([]);
 });
 
-it('a forwarder keeps what may not be parked, forwards the rest, and parks it once there is room', async () => {
-  let room = 0;
-  const refuse = (call: string) => (/^parked/.test(call) && room === 0 ? new ShareUsedUp('parked') : undefined);
-  const scene = await aScene([], { refuse, room: () => room, concurrency: 1 });
-  const { journal, forwarder, recorded } = scene;
-  const lost = Array.from({ length: 50 }, () => aDelivery({ orderId: null, parkReason: 'noOrderId' }));
-  for (const delivery of [...lost, aDelivery({ orderId: '2' })]) await journal.append(delivery);
-  await expect.poll(() => forwarder.waiting()).toMatchObject([{ account, reason: 'parked', deliveries: 50 }]);
-  await expect.poll(() => recorded.calls.at(-1)).toMatch(/^order 2/);
-  await expect.poll(() => journal.depth()).toBe(50);
-  const tries = recorded.calls.length;
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  expect(recorded.calls, 'not tried while there is no room').toHaveLength(tries);
-  room = 60;
-  await scene.isEmpty();
-  expect(forwarder.waiting()).toEqual([]);
-});
-
 it('the journal takes no delivery that cannot be parked now, and none of an account of which very many wait', async () => {
   const refuse = (call: string) => (/^order (x|stopped)/.test(call) ? new ShareUsedUp('newOrders') : undefined);
   const { journal, forwarder } = await aScene([], { refuse, room: () => 0 });
