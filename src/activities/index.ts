@@ -1,5 +1,5 @@
 // What the worker and src/temporal import from this folder.
-export { type AuthorizedCall, createAuthorizedCall, createQuietTimes } from './authorized-call.js';
+export { createAuthorizedCall, createQuietTimes } from './authorized-call.js';
 export * from './call.js';
 export type { Claims, RunName } from './claims.js';
 export * from './notify.js';

@@ -54,31 +54,27 @@ export type TakeDelivery = (arrival: Arrival, headers: IncomingHttpHeaders, rawB
 
 /** The pipeline of a delivery, apart from HTTP. */
 export function createIntake(parts: IntakeParts): TakeDelivery {
-  const { verification, observer } = parts;
+  const { subscriptions, verification, observer } = parts;
   const isSampled = createSampling();
 
-  async function judge(arrival: Arrival, delivery: RawDelivery): Promise<IntakeOutcome> {
-    const { generation, arrivedAt } = arrival;
-    const first = toOutcome(await parts.subscriptions.acceptanceOf(arrival, generation), delivery, verification);
-    if (first !== 'wrongSecret' && first !== 'noSecretYet') return first;
-    // The run may have stored the secret since the ingress last read the memo.
-    const readSince = arrivedAt - memoLifetimeMs;
-    const acceptance = await parts.subscriptions.acceptanceOf(arrival, generation, { readSince });
-    return toOutcome(acceptance, delivery, verification);
-  }
-
   async function takeReadable(arrival: Arrival, delivery: RawDelivery): Promise<IntakeAnswer> {
-    const outcome = await judge(arrival, delivery);
+    let acceptance = await subscriptions.acceptanceOf(arrival, arrival.generation);
+    let outcome = toOutcome(acceptance, delivery, verification);
+    if (outcome === 'wrongSecret' || outcome === 'noSecretYet') {
+      // The run may have stored the secret since the ingress last read the memo.
+      const readSince = arrival.arrivedAt - memoLifetimeMs;
+      acceptance = await subscriptions.acceptanceOf(arrival, arrival.generation, { readSince });
+      outcome = toOutcome(acceptance, delivery, verification);
+    }
     if (outcome !== 'accepted' && outcome !== 'unchecked') return { outcome };
-    await lookForSecret(arrival, delivery);
+    if (typeof acceptance === 'object') lookForSecret(arrival, delivery, acceptance);
     return await keep(arrival, delivery, outcome === 'accepted');
   }
 
-  async function lookForSecret(arrival: Arrival, delivery: RawDelivery): Promise<void> {
-    if (verification.needsSecret || !isSampled(`${arrival.account}/${arrival.eventType}/${arrival.generation}`)) return;
-    const acceptance = await parts.subscriptions.acceptanceOf(arrival, arrival.generation);
-    if (typeof acceptance === 'object' && acceptance.secrets.length > 0)
-      observer.secretSeen(arrival, findSecret(delivery, acceptance.secrets));
+  function lookForSecret(arrival: Arrival, delivery: RawDelivery, { secrets }: AcceptedProof): void {
+    const { account, eventType, generation } = arrival;
+    if (verification.needsSecret || secrets.length === 0 || !isSampled(`${account}/${eventType}/${generation}`)) return;
+    observer.secretSeen(arrival, findSecret(delivery, secrets));
   }
 
   async function keep(arrival: Arrival, delivery: RawDelivery, isChecked: boolean): Promise<IntakeAnswer> {
@@ -154,15 +150,6 @@ const deliveryIdOf = ({ account, eventType }: SubscriptionKey, rawBody: Uint8Arr
   // A hash object that takes parts would stay in memory until the next full collection.
   hash('sha256', Buffer.concat([Buffer.from(`${account}/${eventType}/`), rawBody]), 'hex').slice(0, 32) as DeliveryId;
 
-/** The ingress cannot check yet whether a delivery admitted by its address alone is genuine, so it checks later. */
-export class CheckNotPossibleYet extends FaretrailError<'CheckNotPossibleYet'> {
-  override readonly name = 'CheckNotPossibleYet';
-
-  constructor() {
-    super('CheckNotPossibleYet', 'what the subscription accepts is not known yet');
-  }
-}
-
 interface LaterCheckParts {
   subscriptions: AcceptedSubscriptions;
   verification: Verification;
@@ -171,7 +158,7 @@ interface LaterCheckParts {
 
 /**
  * Makes the check that the ingress skipped while Temporal did not answer. The check applies what the subscription accepted when the
- * delivery came. Throws `CheckNotPossibleYet`, or `SealingError` when our keys do not open the delivery.
+ * delivery came. Throws `FaretrailError` `CheckNotPossibleYet` while it cannot tell whether the delivery is genuine, or `SealingError` when our keys do not open the delivery.
  */
 export function createLaterCheck({ subscriptions, verification, sealer }: LaterCheckParts): DeliveryCheck {
   async function verdictOn(delivery: Delivery, accepted: AcceptedProof): Promise<Verdict> {
@@ -187,11 +174,13 @@ export function createLaterCheck({ subscriptions, verification, sealer }: LaterC
     // A memo read before the delivery came may lack its generation or its secret.
     const options = { at, readSince: at };
     const acceptance = await subscriptions.acceptanceOf(delivery, delivery.uncheckedGeneration, options);
-    if (acceptance === 'unknown') throw new CheckNotPossibleYet();
+    if (acceptance === 'unknown') throw notKnownYet();
     if (acceptance === 'neverSubscribed') return acceptance;
     if (acceptance === 'ended') return 'endedGeneration';
     const verdict = await verdictOn(delivery, acceptance);
-    if (verdict === 'noSecretYet') throw new CheckNotPossibleYet();
+    if (verdict === 'noSecretYet') throw notKnownYet();
     return verdict === 'wrongSecret' ? verdict : null;
   };
 }
+
+const notKnownYet = () => new FaretrailError('CheckNotPossibleYet', 'what the subscription accepts is not known yet');

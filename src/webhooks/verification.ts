@@ -100,10 +100,7 @@ const isSecretText = (value: unknown, secret: DeliverySecret): boolean =>
   typeof value === 'string' && isSecret(value, secret);
 
 /** Where a delivery may carry its secret. */
-export const secretPlaces = ['header', 'body', 'hmac', 'none'] as const;
-
-/** One of `secretPlaces`. */
-export type SecretPlace = (typeof secretPlaces)[number];
+export type SecretPlace = 'header' | 'body' | 'hmac' | 'none';
 
 /** Where the ingress saw the secret of a delivery, so that an operator can choose the mode. Never the secret itself. */
 export interface SecretSighting {

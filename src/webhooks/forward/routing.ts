@@ -27,20 +27,14 @@ export interface RoutingPorts {
   onForwarded?: OnForwarded;
 }
 
-/** The deliveries that Temporal has, and the first error of the others. */
-export interface RoutingResult {
-  done: ReadonlySet<Delivery>;
-  error: Error | null;
-}
-
-/** Carries deliveries that share account, event type and order id to their run in one call, and parks others singly. */
-export type RouteDeliveries = (deliveries: readonly Delivery[]) => Promise<RoutingResult>;
-
 /** Each parked delivery is one call. Many calls at once would occupy the connection. */
 const parkedAtOnce = 8;
 
-/** Makes the function that decides where deliveries go, and carries them there. */
-export function createRouting({ port, check, onForwarded }: RoutingPorts): RouteDeliveries {
+/**
+ * Makes the function that carries deliveries which share account, event type and order id to their run in one call, and parks others singly.
+ * It gives the deliveries that Temporal has, and the first error of the others.
+ */
+export function createRouting({ port, check, onForwarded }: RoutingPorts) {
   /** Why the delivery must be parked; null: it goes to its run. */
   async function judge(delivery: Delivery): Promise<ParkReason | null> {
     const { parkReason, uncheckedGeneration, eventType, orderId } = delivery;
@@ -64,7 +58,7 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
     onForwarded?.(delivery, 'parked', 1);
   }
 
-  return async (deliveries) => {
+  return async (deliveries: readonly Delivery[]): Promise<{ done: ReadonlySet<Delivery>; error: Error | null }> => {
     const done = new Set<Delivery>();
     const toSignal: Delivery[] = [];
     const toPark: (readonly [Delivery, ParkReason])[] = [];
