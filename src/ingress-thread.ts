@@ -1,10 +1,9 @@
-// The thread of an ingress that speaks with Temporal, started by threaded-deliveries.ts.
+// The thread of an ingress that speaks with Temporal, started by webhooks/delivery-port.ts.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Client, Connection } from '@temporalio/client';
 import { loadTemporalSettings, promptConnectionOptions } from './temporal/connection.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
-import type { Answer, Question, ThreadSettings } from './threaded-deliveries.js';
-import { TemporalUnavailable } from './webhooks/delivery-port.js';
+import { type Answer, type Question, TemporalUnavailable, type ThreadSettings } from './webhooks/delivery-port.js';
 
 const { taskQueue, untracked } = workerData as ThreadSettings;
 const { connectionOptions, namespace, dataConverter } = loadTemporalSettings(process.env);

@@ -4,8 +4,6 @@ import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import {
-  type AuthorizedCall,
-  type Claims,
   createAuthorizedCall,
   createCallActivities,
   createDeliveryActivities,
@@ -21,7 +19,6 @@ import {
   createResetActivities,
   createRideChangeActivities,
   createStoreActivities,
-  createSubscriberCalls,
   createSubscriptionActivities,
   createTokenActivities,
   createTokenSource,
@@ -29,6 +26,7 @@ import {
   type PollEvents,
   type StorePort,
   type SubscriptionActivities,
+  type SubscriptionActivityPorts,
   Watching,
   type WatchingPorts,
 } from './activities/index.js';
@@ -326,27 +324,17 @@ export function runTogether(workers: readonly RunningWorker[], whenStopped: () =
   }
 }
 
-/** What a worker's subscriptions are made of. */
-interface WorkerSubscriptionParts {
-  config: WorkerConfig;
-  rideApi: RideApi;
-  /** Throws a retryable failure when this process does not hold the account. */
-  account(name: AccountName): Account;
-  call: AuthorizedCall;
-  claims: Claims;
-  now: () => number;
-}
-
 /** The activities that subscribe. A worker without webhook keys says so when a run subscribes. */
-function createWorkerSubscriptions(parts: WorkerSubscriptionParts): SubscriptionActivities {
-  const { config, account, claims, now } = parts;
+function createWorkerSubscriptions({
+  config,
+  ...ports
+}: Omit<SubscriptionActivityPorts, 'webhooks' | 'enabled'> & { config: WorkerConfig }): SubscriptionActivities {
   const { listSubscribers, deleteSubscriber } = config.profile.operations;
-  const calls = createSubscriberCalls({
-    ...parts,
+  return createSubscriptionActivities({
+    ...ports,
     webhooks: config.webhookKeys && createWebhookSecrets(config.webhookKeys),
     enabled: { list: listSubscribers.enabled !== false, delete: deleteSubscriber.enabled !== false },
   });
-  return createSubscriptionActivities({ account, calls, claims, now });
 }
 
 function createWebhookSecrets(keys: KeyRing) {

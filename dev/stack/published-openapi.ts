@@ -7,8 +7,13 @@ import { DeliveryIdSchema } from '../../src/domain/parked.js';
 import * as s from '../../src/domain/schema.js';
 import { eventTypes } from '../../src/domain/subscription/subscription.js';
 import { pages } from '../../src/observability/metrics-server.js';
-import { maxBodyBytes } from '../../src/webhooks/delivery-request.js';
-import { brokenRequests, contentType, problems as ingressProblems, type Problem } from '../../src/webhooks/problems.js';
+import {
+  brokenRequests,
+  contentType,
+  problems as ingressProblems,
+  maxBodyBytes,
+  type Problem,
+} from '../../src/webhooks/problems.js';
 import { projectRoot } from './temporal/project-root.js';
 
 /** The head of a published document; its version is that of the package. */

@@ -17,13 +17,13 @@ import {
 import { RequestRideInputSchema, RideResolutionSchema, UpdateRideSchema } from '../../src/domain/ride/input.js';
 import { RideEventSchema } from '../../src/domain/ride/notice.js';
 import { RideResultSchema, RideStandingSchema } from '../../src/domain/ride/ride.js';
+import { SubscriptionEndSchema, SubscriptionStatusSchema } from '../../src/domain/subscription/status.js';
 import {
   EndInputSchema,
   MoveInputSchema,
   RotateInputSchema,
   SubscriptionInputSchema,
-} from '../../src/domain/subscription/input.js';
-import { SubscriptionEndSchema, SubscriptionStatusSchema } from '../../src/domain/subscription/status.js';
+} from '../../src/domain/subscription/subscription.js';
 import { WatchStatusSchema } from '../../src/domain/watch.js';
 
 /** Inputs, results and messages of workflows, by their published names in docs/schema. */

@@ -1,5 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
-import type { DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
+import type { DeliveryAbout, DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
 import type { OrderTrail } from '../domain/order/trail.js';
 import type { HandOverInput } from '../domain/parked.js';
 import type { ChangeRideInput } from '../domain/ride/input.js';
@@ -10,7 +10,7 @@ import {
   type RideStanding,
   type StartFollowingInput,
 } from '../domain/ride/ride.js';
-import type { CompanyReportKey, FollowOrderKey } from '../domain/workflow-ids.js';
+import type { FollowOrderKey } from '../domain/workflow-ids.js';
 import { notYet } from './failures.js';
 
 // Activities by which one run uses another. They call Temporal and not the service, so they run on the main queue; one needs the account.
@@ -81,8 +81,7 @@ export const createRideChangeActivities = ({ rides }: { rides: RequestedRides })
 /** Sends deliveries to runs, as the ingress does. A failed call may be repeated. */
 export interface DeliveryRoutes {
   /** Never starts a run for an order that has ended at the service (I5). */
-  toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
-  toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
+  toRun(about: DeliveryAbout, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
 }
 
 /** The activity that moves deliveries between runs, as workflows see it. */
@@ -92,13 +91,7 @@ export type DeliveryActivities = ReturnType<typeof createDeliveryActivities>;
 export const createDeliveryActivities = ({ routes }: { routes: DeliveryRoutes }) => ({
   /** Gives a parked delivery to an order, or to the report of one. */
   async handOverDelivery(input: HandOverInput): Promise<DeliveryResult> {
-    const { account, orderId, eventType, deliveryId, receivedAt } = input;
-    const deliveries: DeliveryNotice[] = [{ deliveryId, eventType, receivedAt }];
-    switch (eventType) {
-      case 'status_changed':
-        return await routes.toOrder({ account, orderId }, deliveries);
-      case 'business_report':
-        return await routes.toReport({ account, about: orderId }, deliveries);
-    }
+    const { eventType, deliveryId, receivedAt } = input;
+    return await routes.toRun(input, [{ deliveryId, eventType, receivedAt }]);
   },
 });

@@ -1,34 +1,92 @@
 import { ApplicationFailure } from '@temporalio/common';
+import type { Subscriber } from '../contracts/subscriber-reply.js';
 import { type Account, actsForCompany } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 import { jitterShare } from '../domain/order/cadence.js';
+import type { ReadTrouble } from '../domain/struggle.js';
 import type {
   CreateSubscriberInput,
+  Registration,
   RemovalOutcome,
   RemoveSubscriberInput,
   SubscribingOutcome,
+  SubscriptionAddress,
 } from '../domain/subscription/state.js';
+import { subscriptionId } from '../domain/workflow-ids.js';
+import { isOutcomeUnclear } from '../ride-api/errors.js';
+import type { RideApi } from '../ride-api/ride-api.js';
+import type { AuthorizedCall } from './authorized-call.js';
 import { type Claims, runOfActivity } from './claims.js';
 import { notYet, plainFailure } from './failures.js';
-import { toFailureType } from './looking.js';
-import { type Sending, type SubscriberCalls, toSubscriptionTrouble } from './subscriber-calls.js';
+import { toFailureType, toReadTrouble } from './looking.js';
+
+/** This worker cannot make an address that the ingress could verify. */
+class WebhookKeysMissing extends FaretrailError<'WebhookKeysMissing'> {
+  override readonly name = 'WebhookKeysMissing';
+
+  constructor() {
+    super('WebhookKeysMissing', 'this worker holds no webhook keys');
+  }
+}
+
+/** What a failed call about subscribers means for the run. Undefined for an error that Temporal repeats. */
+function toTrouble(error: unknown, account: AccountName, now: number): ReadTrouble | undefined {
+  if (error instanceof WebhookKeysMissing) {
+    const remedy = 'Set FARETRAIL_WEBHOOK_KEYS for every worker, the same keys as for the ingress';
+    return { code: 'credentialsRejected', message: `${error.message}. ${remedy}.` };
+  }
+  const trouble = toReadTrouble(error, { account, operation: 'createSubscriber' }, now);
+  // This call reads no status, so the service refuses the subscription.
+  if (trouble?.code !== 'unreadableStatus' || !(error instanceof Error)) return trouble;
+  const remedy =
+    'Check the public URL, the permissions of the account and operations.createSubscriber in the contract profile';
+  return { ...trouble, code: 'forbidden', message: `${error.message}. ${remedy}.` };
+}
 
 /** The ports of the activities. */
 export interface SubscriptionActivityPorts {
   /** Throws a retryable failure when this process does not hold the account. */
   account(name: AccountName): Account;
-  calls: SubscriberCalls;
+  rideApi: Pick<RideApi, 'createSubscriber' | 'listSubscribers' | 'deleteSubscriber' | 'scopeOf'>;
+  call: AuthorizedCall;
   claims: Pick<Claims, 'take'>;
+  /** Operations that need the webhook keys; null when this process holds none. */
+  webhooks: {
+    /** Path of an address, its secret part included. */
+    pathOf(address: SubscriptionAddress): string;
+    seal(secretId: string, context: string): Promise<string>;
+  } | null;
+  /** What the contract profile switches on. */
+  enabled: { list: boolean; delete: boolean };
   now?: () => number;
 }
 
 export type SubscriptionActivities = ReturnType<typeof createSubscriptionActivities>;
 
 /** Activities that change the subscribers at the service. No address or secret leaves them in clear. */
-export function createSubscriptionActivities({ account, calls, claims, now = Date.now }: SubscriptionActivityPorts) {
+export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
+  const { rideApi, call, claims, webhooks, enabled, now = Date.now } = ports;
+
+  function addressOf(address: SubscriptionAddress): string {
+    if (!webhooks) throw new WebhookKeysMissing();
+    return `${address.publicUrl}${webhooks.pathOf(address)}`;
+  }
+
+  /** The newest subscriber at this address in the service's list. Undefined if there is no list or it has none. */
+  async function find(address: SubscriptionAddress): Promise<Registration | undefined> {
+    if (!enabled.list) return undefined;
+    const deliveryAddress = addressOf(address);
+    const account = ports.account(address.account);
+    const scope = rideApi.scopeOf(account, 'listSubscribers');
+    const listed = await call(account, scope, (token) => rideApi.listSubscribers(account, token));
+    const found = listed.findLast((subscriber) => subscriber.deliveryAddress === deliveryAddress);
+    return found && (await toRegistration(found, address, webhooks));
+  }
+
+  /** The service may have registered the address: its list may tell. */
   async function clarify(input: CreateSubscriberInput, reason: string): Promise<SubscribingOutcome> {
-    const found = await calls.find(input).catch(() => undefined);
+    const found = await find(input).catch(() => undefined);
     if (found) return { kind: 'registered', ...found };
     const message = `${reason}: the service may have subscribed us all the same. It is asked again, for another address.`;
     return { kind: 'unclear', message };
@@ -37,17 +95,29 @@ export function createSubscriptionActivities({ account, calls, claims, now = Dat
   return {
     /** One request for a subscription. One with an unclear outcome is never repeated at the same address. */
     async createSubscriber(input: CreateSubscriberInput): Promise<SubscribingOutcome> {
-      const sending: Sending = { isSent: false };
-      const claim = () => claims.take(runOfActivity(), `createSubscriber ${input.generation} ${input.number}`);
+      const { eventType, generation, number } = input;
+      let isClaimed = false;
+      let isUnclear = false;
       try {
-        refuseOtherInterface(account(input.account));
-        const registration = await calls.create(input, sending, claim);
-        if (registration) return { kind: 'registered', ...registration };
+        const account = ports.account(input.account);
+        refuseOtherInterface(account);
+        const subscriber = { deliveryAddress: addressOf(input), eventType };
+        const scope = rideApi.scopeOf(account, 'createSubscriber');
+        const created = await call(account, scope, async (token) => {
+          isClaimed ||= await claims.take(runOfActivity(), `createSubscriber ${generation} ${number}`);
+          if (!isClaimed) return undefined;
+          isUnclear = true;
+          return await rideApi.createSubscriber(account, subscriber, token).catch((error: unknown) => {
+            isUnclear = isOutcomeUnclear(error);
+            throw error;
+          });
+        });
+        if (created) return { kind: 'registered', ...(await toRegistration(created, input, webhooks)) };
         return await clarify(input, 'An attempt before may have asked for it');
       } catch (error) {
-        if (sending.isSent) return await clarify(input, error instanceof FaretrailError ? error.message : 'no answer');
+        if (isUnclear) return await clarify(input, error instanceof FaretrailError ? error.message : 'no answer');
         if (error instanceof ApplicationFailure && error.nonRetryable) throw error;
-        const trouble = toSubscriptionTrouble(error, input, now());
+        const trouble = toTrouble(error, input.account, now());
         const message = 'An attempt broke off before its request.';
         return { kind: 'trouble', trouble: trouble ?? { code: 'upstreamUnavailable', message } };
       }
@@ -55,13 +125,31 @@ export function createSubscriptionActivities({ account, calls, claims, now = Dat
 
     /** Removes a subscriber at the service, if the contract profile allows it. */
     async removeSubscriber(input: RemoveSubscriberInput): Promise<RemovalOutcome> {
-      return await calls.remove(input).catch((error: unknown) => {
-        const trouble = toSubscriptionTrouble(error, input, now());
+      try {
+        const subscriberId = input.subscriberId ?? (await find(input))?.subscriber.id ?? null;
+        if (subscriberId === null) return { kind: enabled.list ? 'removed' : 'unknown', subscriberId };
+        if (!enabled.delete) return { kind: 'registered', subscriberId };
+        const account = ports.account(input.account);
+        const scope = rideApi.scopeOf(account, 'deleteSubscriber');
+        await call(account, scope, (token) => rideApi.deleteSubscriber(account, subscriberId, token));
+        return { kind: 'removed', subscriberId };
+      } catch (error) {
+        const trouble = toTrouble(error, input.account, now());
         if (!trouble) throw error;
         throw plainFailure({ type: toFailureType(trouble.code), message: trouble.message });
-      });
+      }
     },
   };
+}
+
+/** The subscriber without its address, and with its secret sealed for this subscription alone. */
+async function toRegistration(
+  { secretId, id, createdAt, updatedAt }: Subscriber,
+  address: SubscriptionAddress,
+  webhooks: SubscriptionActivityPorts['webhooks'],
+): Promise<Registration> {
+  const sealedSecret = secretId === null || !webhooks ? null : await webhooks.seal(secretId, subscriptionId(address));
+  return { subscriber: { id, createdAt, updatedAt }, sealedSecret };
 }
 
 /** The documents of the service show subscriptions at the business interface only. */

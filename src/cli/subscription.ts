@@ -4,14 +4,14 @@ import { actsForCompany } from '../domain/account.js';
 import { InvalidInput } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 import { publishedAddresses } from '../domain/published.js';
+import type { GenerationStatus, SubscriptionEnd, SubscriptionStatus } from '../domain/subscription/status.js';
 import {
   parseEndInput,
   parseMoveInput,
   parseRotateInput,
   parseSubscriptionInput,
   type SubscriptionInput,
-} from '../domain/subscription/input.js';
-import type { GenerationStatus, SubscriptionEnd, SubscriptionStatus } from '../domain/subscription/status.js';
+} from '../domain/subscription/subscription.js';
 import { fromSubscriptionId, type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
 import { type CallOptions, type Run, runOf } from '../temporal/runs.js';
 import {

@@ -1,5 +1,8 @@
 import { InstantSchema, readInstant } from './instant.js';
+import type { AccountName, DeliveryId, OrderId } from './keys.js';
 import * as s from './schema.js';
+import type { EventType } from './subscription/subscription.js';
+import { companyReportId, followOrderId } from './workflow-ids.js';
 
 const shortText = s.text(256);
 /** One webhook delivery in the signal `deliveryReceived`. */
@@ -18,6 +21,52 @@ export interface DeliveryNotice extends s.Read<typeof DeliveryNoticeSchema> {
   /** Of the trace that the delivery began, if tracing is on. An interceptor of the workflows reads it. */
   traceparent?: string;
 }
+
+/** A delivery in the ingress, from its 2xx until Temporal has it: what its run gets, and what the ingress needs for that. Never a raw body:
+ *  that may hold a secret. */
+export interface Delivery extends DeliveryNotice {
+  account: AccountName;
+  eventType: EventType;
+  /** null: the body names none. */
+  orderId: OrderId | null;
+  deliveryId: DeliveryId;
+  /** Set if the ingress admitted the delivery by its path alone. It checks generation and secret before it forwards the delivery. */
+  uncheckedGeneration?: string;
+  /** Why the ingress must park it. */
+  parkReason?: ParkReason;
+  /** JSON `{ body, headers }` (body in base64), sealed under the webhook keys with `parkedDeliveryId` as context. Kept only
+   *  for a later check or a person. */
+  sealed?: string;
+}
+
+/** The subscription and the order of a delivery. They say which run takes it. */
+export interface DeliveryAbout extends Pick<Delivery, 'account' | 'eventType' | 'orderId'> {
+  deliveryId: string;
+}
+
+/** The id of the run that takes the delivery. A report that names no order has a run of its own. */
+export function takingRunId({ account, eventType, orderId, deliveryId }: DeliveryAbout): string {
+  const about = orderId ?? (deliveryId as DeliveryId);
+  switch (eventType) {
+    case 'status_changed':
+      return followOrderId({ account, orderId: about as OrderId }); // the ingress parks one that names no order
+    case 'business_report':
+      return companyReportId({ account, about });
+  }
+}
+
+/** What its run gets of a delivery. */
+export const toDeliveryNotice = ({
+  deliveryId,
+  eventType,
+  receivedAt,
+  status,
+  traceparent,
+}: Delivery): DeliveryNotice => ({
+  ...{ deliveryId, eventType, receivedAt },
+  ...(status !== undefined && { status }),
+  ...(traceparent !== undefined && { traceparent }),
+});
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 256;
 

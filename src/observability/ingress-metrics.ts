@@ -1,9 +1,9 @@
 import { type Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Forwarder } from '../webhooks/forward/forwarder.js';
 import type { OnForwarded } from '../webhooks/forward/routing.js';
-import type { DeliveryFact, NewShape } from '../webhooks/ingress-observer.js';
 import type { Journal } from '../webhooks/journal/journal.js';
-import type { SecretPlace } from '../webhooks/secret-sighting.js';
+import type { DeliveryFact, DeliveryKind } from '../webhooks/observer.js';
+import type { SecretPlace } from '../webhooks/verification.js';
 import { openRegistry } from './metrics.js';
 
 /** What each scrape reads of the journal. */
@@ -62,7 +62,7 @@ function createDeliveryMetrics({ registry, counter }: OpenedRegistry) {
       delivery.inc();
       seconds.observe(taken);
     },
-    countNewShape: ({ account, eventType, outcome }: NewShape): void =>
+    countNewShape: ({ account, eventType, outcome }: DeliveryKind): void =>
       newShapes.inc({ account, event_type: eventType, outcome }),
     countSecretSeen: (account: string, place: SecretPlace): void => secretSeen.inc({ account, place }),
   };

@@ -4,7 +4,17 @@ import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { FaretrailError } from '../domain/errors.js';
 
-export interface MetricsServerOptions {
+/** What the pages show. */
+export interface MetricsPages {
+  registry: Registry;
+  /** The exporter of the Temporal SDK. `/metrics` appends its text to ours, so that one target shows all. */
+  sdkMetricsUrl?: string;
+  isLive(): boolean;
+  /** The reason in one line, without secrets; null when ready. */
+  whyNotReady(): string | null | Promise<string | null>;
+}
+
+export interface MetricsServerOptions extends MetricsPages {
   /** 0 takes any free port. */
   port: number;
   /** Where the port comes from, for the error. */
@@ -14,12 +24,6 @@ export interface MetricsServerOptions {
    * personal data, and the server runs only if the operator sets its port. The local stack passes 127.0.0.1.
    */
   host?: string;
-  registry: Registry;
-  /** The exporter of the Temporal SDK. `/metrics` appends its text to ours, so that one target shows all. */
-  sdkMetricsUrl?: string;
-  isLive(): boolean;
-  /** The reason in one line, without secrets; null when ready. */
-  whyNotReady(): Promise<string | null>;
 }
 
 export interface MetricsServer {
@@ -39,7 +43,7 @@ const sdkTimeoutMs = 2_000;
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const server = createServer((request, response) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    void page(isRead ? (request.url ?? '') : '', options).then(({ status, body, type }) => {
+    void readPage(isRead ? (request.url ?? '') : '', options).then(({ status, body, type }) => {
       response.writeHead(status, { 'content-type': type ?? 'text/plain; charset=utf-8', 'cache-control': 'no-store' });
       response.end(body);
     });
@@ -69,13 +73,14 @@ async function listen(server: Server, { port, host, setting }: MetricsServerOpti
 }
 
 /** The pages by their paths. */
-export const pages = new Map<string, (options: MetricsServerOptions) => Page | Promise<Page>>([
+export const pages = new Map<string, (options: MetricsPages) => Page | Promise<Page>>([
   ['/metrics', metricsPage],
   ['/healthz', (options) => probePage('live', options.isLive() ? null : 'stopped')],
   ['/readyz', async (options) => probePage('ready', await options.whyNotReady())],
 ]);
 
-async function page(url: string, options: MetricsServerOptions): Promise<Page> {
+/** The page at this path. Never rejects. */
+export async function readPage(url: string, options: MetricsPages): Promise<Page> {
   const [path = ''] = url.split('?');
   try {
     const found = await pages.get(path)?.(options);
@@ -90,7 +95,7 @@ const probePage = (well: string, problem: string | null): Page => ({
   body: `${problem ?? well}\n`,
 });
 
-async function metricsPage({ registry, sdkMetricsUrl }: MetricsServerOptions): Promise<Page> {
+async function metricsPage({ registry, sdkMetricsUrl }: MetricsPages): Promise<Page> {
   const own = await registry.metrics();
   const sdk = sdkMetricsUrl === undefined ? '' : await fetchSdkMetrics(sdkMetricsUrl);
   return { status: 200, body: own + sdk, type: registry.contentType };

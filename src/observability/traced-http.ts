@@ -1,6 +1,6 @@
 import type { NotifySender } from '../notify-http/sender.js';
 import type { Http } from '../ride-api/http.js';
-import type { DeliveryIntake, IntakeAnswer } from '../webhooks/intake.js';
+import type { IntakeAnswer, TakeDelivery } from '../webhooks/intake.js';
 import type { SpanAbout, Tracing } from './tracing.js';
 
 // Attributes are those of the semantic conventions of OpenTelemetry for HTTP. A URL stands in them without what may be secret.
@@ -45,13 +45,9 @@ export const traceNotices =
 const route = '/webhooks/:account/:eventType/:capability';
 
 /** Makes a span of each delivery at one of our addresses, in the trace that its sender names. The journal and the signal continue it. */
-export const traceIntake = (
-  intake: DeliveryIntake,
-  tracing: Tracing,
-  statusOf: (outcome: IntakeAnswer['outcome']) => number,
-): DeliveryIntake => ({
-  ...intake,
-  take(arrival, headers, rawBody) {
+export const traceIntake =
+  (take: TakeDelivery, tracing: Tracing, statusOf: (outcome: IntakeAnswer['outcome']) => number): TakeDelivery =>
+  (arrival, headers, rawBody) => {
     const { account, eventType } = arrival;
     const attributes = {
       ...{ 'http.request.method': 'POST', 'http.route': route, 'url.scheme': 'http' },
@@ -61,7 +57,7 @@ export const traceIntake = (
     const { traceparent } = headers;
     const parent = typeof traceparent === 'string' ? traceparent : undefined;
     return tracing.span({ name: `POST ${route}`, kind: 'server', attributes, parent }, async (span) => {
-      const answer = await intake.take({ ...arrival, traceparent: span.traceparent }, headers, rawBody);
+      const answer = await take({ ...arrival, traceparent: span.traceparent }, headers, rawBody);
       const { outcome, deliveryId } = answer;
       const status = statusOf(outcome);
       span.note({
@@ -71,5 +67,4 @@ export const traceIntake = (
       if (status >= 500) span.fail(outcome);
       return answer;
     });
-  },
-});
+  };

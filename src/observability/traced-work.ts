@@ -1,7 +1,6 @@
 import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import type { DeliveryNotice } from '../domain/delivery.js';
 import { readTraceHeader, traceHeader } from '../domain/trace-context.js';
 import type { DeliveryPort } from '../webhooks/delivery-port.js';
 import type { Tracing } from './tracing.js';
@@ -10,30 +9,22 @@ import type { Tracing } from './tracing.js';
 // Attributes are those of the semantic conventions of OpenTelemetry for messaging, where they have one.
 
 /** Continues, in each signal, the trace of its newest delivery. */
-export const traceSignals = <Port extends Pick<DeliveryPort, 'toOrder' | 'toReport'>>(
-  port: Port,
-  tracing: Tracing,
-): Port => ({
+export const traceSignals = <Port extends Pick<DeliveryPort, 'toRun'>>(port: Port, tracing: Tracing): Port => ({
   ...port,
-  toOrder: (key, deliveries) =>
-    tracing.span(aboutSignal('order', key.account, deliveries), async (span) => {
-      const outcome = await port.toOrder(key, deliveries);
+  toRun: (about, deliveries) => {
+    const to = about.eventType === 'business_report' ? 'report' : 'order';
+    const attributes = {
+      ...{ 'messaging.system': 'temporal', 'messaging.operation.name': 'signal', 'messaging.operation.type': 'send' },
+      ...{ 'messaging.destination.name': to, 'messaging.batch.message_count': deliveries.length },
+      'faretrail.account': about.account,
+    };
+    const parent = deliveries.at(-1)?.traceparent;
+    return tracing.span({ name: `signal ${to}`, kind: 'producer', attributes, parent }, async (span) => {
+      const outcome = await port.toRun(about, deliveries);
       span.note({ 'faretrail.outcome': outcome });
       return outcome;
-    }),
-  toReport: (key, deliveries) =>
-    tracing.span(aboutSignal('report', key.account, deliveries), () => port.toReport(key, deliveries)),
-});
-
-const aboutSignal = (to: 'order' | 'report', account: string, deliveries: readonly DeliveryNotice[]) => ({
-  name: `signal ${to}`,
-  kind: 'producer' as const,
-  attributes: {
-    ...{ 'messaging.system': 'temporal', 'messaging.operation.name': 'signal', 'messaging.operation.type': 'send' },
-    ...{ 'messaging.destination.name': to, 'messaging.batch.message_count': deliveries.length },
-    'faretrail.account': account,
+    });
   },
-  parent: deliveries.at(-1)?.traceparent,
 });
 
 /** A read of an order in trouble has an attempt each minute, for days: no trace should hold them all. */

@@ -1,20 +1,15 @@
 import { type Client, NamespaceNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import type { Account } from '../domain/account.js';
-import type { DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
-import type { AccountName, OrderId } from '../domain/keys.js';
+import type { DeliveryAbout, DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
+import type { AccountName, DeliveryId, OrderId } from '../domain/keys.js';
 import { afterEnd } from '../domain/order/earlier-run.js';
 import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked.js';
 import { publishedAddresses } from '../domain/published.js';
 import type { CompanyReportInput } from '../domain/report.js';
 import { searchAttributeNames } from '../domain/search-attribute-names.js';
-import {
-  type CompanyReportKey,
-  type FollowOrderKey,
-  followOrderId,
-  parkedDeliveryId,
-  subscriptionId,
-} from '../domain/workflow-ids.js';
+import type { EventType } from '../domain/subscription/subscription.js';
+import { type FollowOrderKey, followOrderId, parkedDeliveryId, subscriptionId } from '../domain/workflow-ids.js';
 import { type DeliveryPort, TemporalUnavailable } from '../webhooks/delivery-port.js';
 import { deliveryReceivedSignal } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
@@ -52,12 +47,10 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
   };
   const find = (workflowId: string) => inTime(() => runOf(client, workflowId).find());
   return {
-    toOrder: (key, deliveries) => inTime(() => deliverToOrder(options, key, deliveries)),
-    toReport: (key, deliveries) => inTime(() => startReport(options, key, deliveries)),
+    toRun: (about, deliveries) => inTime(() => deliverTo[about.eventType](options, about, deliveries)),
     signal: (workflowId, deliveries) =>
       inTime(() => runOf(client, workflowId).signal(deliveryReceivedSignal, { deliveries })),
-    isKnown: async ({ account, about }) =>
-      (await find(followOrderId({ account, orderId: about as OrderId }))) !== undefined,
+    isKnown: async (order) => (await find(followOrderId(order))) !== undefined,
     async isSettled(workflowId) {
       const run = await find(workflowId);
       return !run?.isOpen || (run.type === 'companyReport' ? hasNothingToRead(run) : hasRead(run));
@@ -74,12 +67,19 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
   };
 }
 
+/** By event type. */
+const deliverTo: Record<
+  EventType,
+  (options: DeliveryPortOptions, about: DeliveryAbout, deliveries: DeliveryNotice[]) => Promise<DeliveryResult>
+> = { status_changed: deliverToOrder, business_report: startReport };
+
 async function deliverToOrder(
   options: DeliveryPortOptions,
-  key: FollowOrderKey,
+  about: DeliveryAbout,
   deliveries: DeliveryNotice[],
 ): Promise<DeliveryResult> {
   const { client, untracked } = options;
+  const key = { account: about.account, orderId: about.orderId as OrderId };
   const run = runOf(client, followOrderId(key));
   if (await run.signal(deliveryReceivedSignal, { deliveries })) return 'signalled';
   const isWanted = untracked(key.account) === 'follow' || (await run.find()) !== undefined;
@@ -122,12 +122,11 @@ function hasNothingToRead({ raw, startTime }: FoundRun): boolean {
 /** A report that names no order has the id of its delivery in place of an order id. */
 async function startReport(
   { client, taskQueue }: DeliveryPortOptions,
-  key: CompanyReportKey,
+  { account, orderId, deliveryId }: DeliveryAbout,
   deliveries: DeliveryNotice[],
 ): Promise<DeliveryResult> {
-  const { account, about } = key;
-  const isAboutOrder = deliveries.every(({ deliveryId }) => deliveryId !== about);
-  const input: CompanyReportInput = isAboutOrder ? { account, orderId: about as OrderId } : { account };
+  const key = { account, about: orderId ?? (deliveryId as DeliveryId) };
+  const input: CompanyReportInput = orderId === null ? { account } : { account, orderId };
   await client.workflow.signalWithStart<CompanyReport, SignalArguments>('companyReport', {
     ...reportStart(key, input, taskQueue),
     signal: deliveryReceivedSignal,

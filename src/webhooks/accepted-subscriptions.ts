@@ -48,7 +48,7 @@ export function createAcceptedSubscriptions(ports: AcceptedSubscriptionsPorts): 
 
   function memoOf(key: SubscriptionKey): CachedMemo {
     const id = subscriptionId(key);
-    const memo = memos.get(id) ?? createCachedMemo(createMemoReader(key, ports), now);
+    const memo = memos.get(id) ?? new CachedMemo(key, ports);
     memos.set(id, memo);
     return memo;
   }
@@ -68,123 +68,111 @@ export function createAcceptedSubscriptions(ports: AcceptedSubscriptionsPorts): 
   };
 }
 
-/** A memo with its secrets opened. */
-interface OpenedMemo {
+/** The memo of one subscription as it was last read, with its secrets opened. */
+class CachedMemo {
+  readonly #key: SubscriptionKey;
+  readonly #ports: AcceptedSubscriptionsPorts;
+  readonly #now: () => number;
   /** null: the subscription never existed. */
-  memo: SubscriptionMemo | null;
-  proofs: ReadonlyMap<AcceptedGeneration, AcceptedProof>;
-}
+  #memo: SubscriptionMemo | null = null;
+  /** By sealed text; null for a secret that our keys do not open. */
+  #secrets = new Map<string, DeliverySecret | null>();
+  #readAt = Number.NEGATIVE_INFINITY;
+  #triedAt = Number.NEGATIVE_INFINITY;
+  #pending: Promise<void> | undefined;
+  /** The last read failed, or is overdue. */
+  #isFailing = false;
+  /** Up to this number all generations were published that ever will be. */
+  #publishedTo = 0;
 
-/** The memo of one subscription as it was last read. */
-interface CachedMemo {
-  /** Reads again in the background, at most once in `readEveryMs`. */
-  refresh(): void;
-  /** Is the memo from a read that began at this instant or later? Waits for one within two seconds, but not where the last read failed. */
-  isReadSince(since: number): boolean | Promise<boolean>;
-  /** Undefined: the generation may be newer than the memo. */
-  find(generation: string, at: number): Acceptance | undefined;
-  /** The run publishes a generation before the service gets its address. So one that a memo lacks which was read after a delivery to it came
-   *  never comes, nor does an older one. */
-  ruleOut(generation: string): Acceptance;
-}
-
-const never = Number.NEGATIVE_INFINITY;
-
-/** `open` ends within seconds. Its failures are not reported: a delivery can do without a memo. */
-function createCachedMemo(open: () => Promise<OpenedMemo>, now: () => number): CachedMemo {
-  let opened: OpenedMemo = { memo: null, proofs: new Map() };
-  let readAt = never;
-  let triedAt = never;
-  let pending: Promise<void> | undefined;
-  let isFailing = false; // the last read failed, or is overdue
-  let publishedTo = 0; // up to this number all generations were published that ever will be
-
-  const pauseMs = (): number => triedAt + readEveryMs - now();
-  const whyGone = (): Acceptance => (opened.memo ? 'ended' : 'neverSubscribed');
-
-  function read(): Promise<void> {
-    const begunAt = now();
-    triedAt = begunAt;
-    const reading = open().then(
-      (value) => {
-        [opened, readAt, isFailing] = [value, begunAt, false];
-        for (const { generation } of value.memo?.accepted ?? [])
-          publishedTo = Math.max(publishedTo, numberOfGeneration(generation));
-      },
-      () => {
-        isFailing = true;
-      },
-    );
-    pending = new Promise((resolve) => {
-      const overdue = setTimeout(() => {
-        isFailing = true;
-        resolve();
-      }, longestWaitMs);
-      void reading.then(() => {
-        clearTimeout(overdue);
-        pending = undefined;
-        resolve();
-      });
-    });
-    return pending;
+  constructor(key: SubscriptionKey, ports: AcceptedSubscriptionsPorts) {
+    this.#key = key;
+    this.#ports = ports;
+    this.#now = ports.now ?? Date.now;
   }
 
-  async function waitForRead(since: number): Promise<boolean> {
-    while (readAt < since) {
-      if (isFailing) return false; // the next delivery looks again
-      if (!pending && pauseMs() > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs()));
-      else await (pending ?? read());
+  /** Reads again in the background, at most once in `readEveryMs`. */
+  refresh(): void {
+    if (!this.#pending && this.#pauseMs() <= 0) void this.#read();
+  }
+
+  /** Is the memo from a read that began at this instant or later? Waits for one within two seconds, but not where the last read failed. */
+  async isReadSince(since: number): Promise<boolean> {
+    while (this.#readAt < since) {
+      if (this.#isFailing) return false; // the next delivery looks again
+      if (!this.#pending && this.#pauseMs() > 0) await sleep(this.#pauseMs());
+      else await (this.#pending ?? this.#read());
     }
     return true;
   }
 
-  return {
-    refresh() {
-      if (!pending && pauseMs() <= 0) void read();
-    },
-    isReadSince: (since) => readAt >= since || waitForRead(since),
-    find(generation, at) {
-      const found = opened.memo ? findGeneration(opened.memo, generation, at) : 'unknown';
-      if (found === 'ended') return found;
-      if (found !== 'unknown') return opened.proofs.get(found);
-      return numberOfGeneration(generation) <= publishedTo ? whyGone() : undefined;
-    },
-    ruleOut(generation) {
-      publishedTo = Math.max(publishedTo, numberOfGeneration(generation));
-      return whyGone();
-    },
-  };
-}
+  /** Undefined: the generation may be newer than the memo. */
+  find(generation: string, at: number): Acceptance | undefined {
+    const found = this.#memo ? findGeneration(this.#memo, generation, at) : 'unknown';
+    if (found === 'ended') return found;
+    if (found !== 'unknown') return this.#proofOf(found);
+    return numberOfGeneration(generation) <= this.#publishedTo ? this.#whyGone() : undefined;
+  }
 
-/** Reads a memo, and opens each secret once. */
-function createMemoReader(key: SubscriptionKey, { read, unseal, onUnreadable }: AcceptedSubscriptionsPorts) {
-  // By sealed text; null for a secret that our keys do not open.
-  let secrets = new Map<string, DeliverySecret | null>();
+  /** The run publishes a generation before the service gets its address. So one that a memo lacks which was read after a delivery to it came
+   *  never comes, nor does an older one. */
+  ruleOut(generation: string): Acceptance {
+    this.#publishedTo = Math.max(this.#publishedTo, numberOfGeneration(generation));
+    return this.#whyGone();
+  }
 
-  async function openSecret(sealed: string): Promise<readonly [string, DeliverySecret | null]> {
-    const held = secrets.get(sealed);
+  #pauseMs = (): number => this.#triedAt + readEveryMs - this.#now();
+
+  #whyGone = (): Acceptance => (this.#memo ? 'ended' : 'neverSubscribed');
+
+  #proofOf({ secrets, isSecretLost }: AcceptedGeneration): AcceptedProof {
+    const readable = secrets.map((sealed) => this.#secrets.get(sealed) ?? null).filter((secret) => secret !== null);
+    return { secrets: readable, isSecretLost, hasUnreadableSecret: readable.length < secrets.length };
+  }
+
+  /** One read. Resolves at its end, or after `longestWaitMs`. Its failures are not reported: a delivery can do without a memo. */
+  #read(): Promise<void> {
+    this.#triedAt = this.#now();
+    const reading = this.#open(this.#triedAt).then(
+      () => false,
+      () => true,
+    );
+    this.#pending = new Promise((resolve) => {
+      const overdue = setTimeout(() => {
+        this.#isFailing = true;
+        resolve();
+      }, longestWaitMs);
+      void reading.then((isFailing) => {
+        clearTimeout(overdue);
+        [this.#isFailing, this.#pending] = [isFailing, undefined];
+        resolve();
+      });
+    });
+    return this.#pending;
+  }
+
+  async #open(begunAt: number): Promise<void> {
+    const memo = await this.#ports.read(this.#key);
+    const accepted = memo?.accepted ?? [];
+    const texts = new Set(accepted.flatMap((generation) => generation.secrets));
+    this.#secrets = new Map(await Promise.all([...texts].map((sealed) => this.#openSecret(sealed))));
+    [this.#memo, this.#readAt] = [memo, begunAt];
+    for (const { generation } of accepted)
+      this.#publishedTo = Math.max(this.#publishedTo, numberOfGeneration(generation));
+  }
+
+  /** Opens each secret once. */
+  async #openSecret(sealed: string): Promise<readonly [string, DeliverySecret | null]> {
+    const held = this.#secrets.get(sealed);
     if (held !== undefined) return [sealed, held];
+    const { unseal, onUnreadable } = this.#ports;
     try {
-      return [sealed, toDeliverySecret(await unseal(sealed, subscriptionId(key)))];
+      return [sealed, toDeliverySecret(await unseal(sealed, subscriptionId(this.#key)))];
     } catch (error) {
-      onUnreadable?.(key, error);
+      onUnreadable?.(this.#key, error);
       return [sealed, null];
     }
   }
-
-  return async (): Promise<OpenedMemo> => {
-    const memo = await read(key);
-    const accepted = memo?.accepted ?? [];
-    const texts = new Set(accepted.flatMap((generation) => generation.secrets));
-    secrets = new Map(await Promise.all([...texts].map(openSecret)));
-    return { memo, proofs: new Map(accepted.map((generation) => [generation, toProof(generation, secrets)])) };
-  };
 }
 
-function toProof(
-  { secrets, isSecretLost }: AcceptedGeneration,
-  opened: ReadonlyMap<string, DeliverySecret | null>,
-): AcceptedProof {
-  const readable = secrets.map((sealed) => opened.get(sealed) ?? null).filter((secret) => secret !== null);
-  return { secrets: readable, isSecretLost, hasUnreadableSecret: readable.length < secrets.length };
-}
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,24 +1,25 @@
-import type { DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
+import { Worker } from 'node:worker_threads';
+import type { Account } from '../domain/account.js';
+import type { DeliveryAbout, DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 import type { ParkedDeliveryInput } from '../domain/parked.js';
 import type { SubscriptionMemo } from '../domain/subscription/subscription.js';
-import type { CompanyReportKey, FollowOrderKey, SubscriptionKey } from '../domain/workflow-ids.js';
+import type { FollowOrderKey, SubscriptionKey } from '../domain/workflow-ids.js';
 
 /** The most deliveries in one call: keeps a signal below 200 KiB. */
 export const deliveriesPerCall = 1_000;
 
 /** How the ingress reaches Temporal. Every call ends within seconds, and the ingress may repeat a call that rejects. */
 export interface DeliveryPort {
-  /** Sends one signal for all deliveries. The settings of the account say whether a delivery starts the following of a new
-   *  order. It starts a following again that broke off, but not of an order that has ended at the service (I5). */
-  toOrder(key: FollowOrderKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
-  /** Sends one signal for all deliveries, and starts the run of the report. */
-  toReport(key: CompanyReportKey, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
+  /** Sends one signal for all deliveries to the run that takes the first, and starts the run of a report. The settings of the account say
+   *  whether a delivery starts the following of a new order. It starts a following again that broke off, but not of an order
+   *  that has ended at the service (I5). */
+  toRun(about: DeliveryAbout, deliveries: DeliveryNotice[]): Promise<DeliveryResult>;
   /** Sends one signal for all deliveries to the run with this workflow id. False: there is no open one. */
   signal(workflowId: string, deliveries: DeliveryNotice[]): Promise<boolean>;
-  /** Does Temporal know a run, open or not, that follows the order that the report is about? */
-  isKnown(about: CompanyReportKey): Promise<boolean>;
+  /** Does Temporal know a run, open or not, that follows the order? */
+  isKnown(order: FollowOrderKey): Promise<boolean>;
   /** Has the run read its order, has a report nothing to read for now or looked for ten minutes, or is there no open run? */
   isSettled(workflowId: string): Promise<boolean>;
   /** Parks a delivery until a person places it. Parking it again changes nothing. */
@@ -41,4 +42,80 @@ export class TemporalUnavailable extends FaretrailError<'TemporalUnavailable'> {
   constructor(options?: ErrorOptions) {
     super('TemporalUnavailable', 'Temporal does not take deliveries now', options);
   }
+}
+
+/** What the thread needs to know beside the `TEMPORAL_*` settings. */
+export interface ThreadSettings {
+  taskQueue: string;
+  untracked: Partial<Record<AccountName, Account['untracked']>>;
+}
+
+/** One call to the thread, and what it says to it. */
+export interface Question {
+  id: number;
+  call: keyof DeliveryPort;
+  args: unknown[];
+}
+export type Answer = { id: number; value: unknown } | { id: number; reason: string; isOut: boolean };
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** Starts the thread. */
+export const startTemporalThread = (settings: ThreadSettings): Worker =>
+  new Worker(new URL('../ingress-thread.js', import.meta.url), { workerData: settings });
+
+const restartAfterMs = 1_000;
+
+/**
+ * A `DeliveryPort` whose work is done in a thread of its own: what Temporal's client costs (gRPC, and async hooks that
+ * make every promise dearer from its first call on) must not slow down those who deliver. When the thread dies, the calls
+ * under way reject with `TemporalUnavailable` and another one is started.
+ */
+export function createThreadedDeliveries(start: () => Worker, onDeath: (error: unknown) => void): DeliveryPort {
+  const waiting = new Map<number, Waiting>();
+  let lastId = 0;
+  let thread: Worker | null = null;
+
+  function open(): void {
+    thread = start();
+    thread.on('message', take);
+    thread.on('error', onDeath);
+    thread.on('exit', () => {
+      thread = null;
+      for (const { reject } of waiting.values()) reject(new TemporalUnavailable());
+      waiting.clear();
+      setTimeout(open, restartAfterMs);
+    });
+  }
+
+  function take(answer: Answer): void {
+    const asker = waiting.get(answer.id);
+    waiting.delete(answer.id);
+    if ('value' in answer) asker?.resolve(answer.value);
+    else asker?.reject(answer.isOut ? new TemporalUnavailable() : new FaretrailError('ForwardFailed', answer.reason));
+  }
+
+  function ask<T>(call: keyof DeliveryPort, ...args: unknown[]): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (!thread) return reject(new TemporalUnavailable());
+      lastId += 1;
+      waiting.set(lastId, { resolve: resolve as Waiting['resolve'], reject });
+      thread.postMessage({ id: lastId, call, args } satisfies Question);
+    });
+  }
+
+  open();
+  return {
+    toRun: (about, deliveries) => ask('toRun', about, deliveries),
+    signal: (workflowId, deliveries) => ask('signal', workflowId, deliveries),
+    isKnown: (order) => ask('isKnown', order),
+    isSettled: (workflowId) => ask('isSettled', workflowId),
+    park: (delivery) => ask('park', delivery),
+    countParked: (account) => ask('countParked', account),
+    readSubscription: (key) => ask('readSubscription', key),
+    ping: () => ask('ping'),
+  };
 }

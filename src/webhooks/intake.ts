@@ -1,54 +1,42 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type DeliveryReading, isTestDelivery, whyToPark } from '../contracts/delivery-body.js';
 import type { JsonObject } from '../contracts/json.js';
+import type { Delivery } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
-import type { AccountName, DeliveryId } from '../domain/keys.js';
-import { type EventType, isEventType } from '../domain/subscription/subscription.js';
+import type { DeliveryId } from '../domain/keys.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
 import { type Acceptance, type AcceptedSubscriptions, memoLifetimeMs } from './accepted-subscriptions.js';
-import { type RawDelivery, readRawDelivery } from './delivery-request.js';
+import type { Address } from './addresses.js';
 import type { DeliveryCheck } from './forward/routing.js';
-import { ShareUsedUp } from './forward/starts.js';
-import type { IngressObserver } from './ingress-observer.js';
-import { JournalError, type JournaledDelivery } from './journal/entries.js';
-import { createNewShapes } from './new-shapes.js';
+import { ShareUsedUp } from './forward/routing.js';
+import { JournalError } from './journal/folder.js';
+import type { IngressObserver } from './observer.js';
 import type { IntakeOutcome } from './problems.js';
-import { openContent, sealContent } from './sealed-content.js';
-import { createSampling, findSecret } from './secret-sighting.js';
+import { openContent, type RawDelivery, readRawDelivery, sealContent } from './raw-delivery.js';
 import type { AcceptedProof, Verdict, Verification } from './verification.js';
+import { createSampling, findSecret } from './verification.js';
 
 /** Keeps deliveries: the journal, or Temporal if the journal is off. */
 export interface DeliveryStore {
   /** Resolves once the delivery is durable. Rejects with a coded error if the store did not take it. */
-  accept(delivery: JournaledDelivery): Promise<void>;
+  accept(delivery: Delivery): Promise<void>;
   /** Why the store takes no delivery now, in one line; null when it takes one. */
   whyNotReady(): string | null | Promise<string | null>;
 }
 
-/** An account as the ingress knows it. */
-interface IngressAccount {
-  name: AccountName;
-  businessId?: string;
-}
-
-interface DeliveryIntakeParts {
-  accounts: readonly IngressAccount[];
-  readCapability: ReadCapability;
+interface IntakeParts {
   readBody: (body: JsonObject) => DeliveryReading;
   subscriptions: AcceptedSubscriptions;
   verification: Verification;
   sealer: Pick<Sealer, 'seal'>;
   store: DeliveryStore;
-  observer: Pick<IngressObserver, 'newShape' | 'secretSeen' | 'failure'>;
-  now?: () => number;
+  observer: Pick<IngressObserver, 'body' | 'secretSeen' | 'failure'>;
 }
 
 /** A delivery at one of our addresses. */
-export interface Arrival extends SubscriptionKey {
-  generation: string;
-  businessId?: string | undefined;
+export interface Arrival extends Address {
   /** Milliseconds since the epoch. */
   arrivedAt: number;
   /** Of the delivery's trace, where traces are on. */
@@ -61,44 +49,32 @@ export interface IntakeAnswer {
   deliveryId?: string;
 }
 
+/** Takes a delivery from its raw bytes to the store. Never rejects. */
+export type TakeDelivery = (arrival: Arrival, headers: IncomingHttpHeaders, rawBody: Buffer) => Promise<IntakeAnswer>;
+
 /** The pipeline of a delivery, apart from HTTP. */
-export interface DeliveryIntake {
-  /** The account and event type of the address; null if it is not one of ours, whatever the reason. */
-  admit(account: string, eventType: string, capability: string): Arrival | null;
-  /** Takes a delivery from its raw bytes to the store. Never rejects. */
-  take(arrival: Arrival, headers: IncomingHttpHeaders, rawBody: Buffer): Promise<IntakeAnswer>;
-}
-
-/** Puts the pipeline together. */
-export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake {
-  const { verification, observer, now = Date.now } = parts;
-  const accounts = new Map<string, IngressAccount>(parts.accounts.map((account) => [account.name, account]));
+export function createIntake(parts: IntakeParts): TakeDelivery {
+  const { subscriptions, verification, observer } = parts;
   const isSampled = createSampling();
-  const findNewShape = createNewShapes(now);
-  const readCapability = rememberAddresses(parts.readCapability);
-
-  async function judge(arrival: Arrival, delivery: RawDelivery): Promise<IntakeOutcome> {
-    const { generation, arrivedAt } = arrival;
-    const first = toOutcome(await parts.subscriptions.acceptanceOf(arrival, generation), delivery, verification);
-    if (first !== 'wrongSecret' && first !== 'noSecretYet') return first;
-    // The run may have stored the secret since the ingress last read the memo.
-    const readSince = arrivedAt - memoLifetimeMs;
-    const acceptance = await parts.subscriptions.acceptanceOf(arrival, generation, { readSince });
-    return toOutcome(acceptance, delivery, verification);
-  }
 
   async function takeReadable(arrival: Arrival, delivery: RawDelivery): Promise<IntakeAnswer> {
-    const outcome = await judge(arrival, delivery);
+    let acceptance = await subscriptions.acceptanceOf(arrival, arrival.generation);
+    let outcome = toOutcome(acceptance, delivery, verification);
+    if (outcome === 'wrongSecret' || outcome === 'noSecretYet') {
+      // The run may have stored the secret since the ingress last read the memo.
+      const readSince = arrival.arrivedAt - memoLifetimeMs;
+      acceptance = await subscriptions.acceptanceOf(arrival, arrival.generation, { readSince });
+      outcome = toOutcome(acceptance, delivery, verification);
+    }
     if (outcome !== 'accepted' && outcome !== 'unchecked') return { outcome };
-    await lookForSecret(arrival, delivery);
+    if (typeof acceptance === 'object') lookForSecret(arrival, delivery, acceptance);
     return await keep(arrival, delivery, outcome === 'accepted');
   }
 
-  async function lookForSecret(arrival: Arrival, delivery: RawDelivery): Promise<void> {
-    if (verification.needsSecret || !isSampled(`${arrival.account}/${arrival.eventType}/${arrival.generation}`)) return;
-    const acceptance = await parts.subscriptions.acceptanceOf(arrival, arrival.generation);
-    if (typeof acceptance === 'object' && acceptance.secrets.length > 0)
-      observer.secretSeen(arrival, findSecret(delivery, acceptance.secrets));
+  function lookForSecret(arrival: Arrival, delivery: RawDelivery, { secrets }: AcceptedProof): void {
+    const { account, eventType, generation } = arrival;
+    if (verification.needsSecret || secrets.length === 0 || !isSampled(`${account}/${eventType}/${generation}`)) return;
+    observer.secretSeen(arrival, findSecret(delivery, secrets));
   }
 
   async function keep(arrival: Arrival, delivery: RawDelivery, isChecked: boolean): Promise<IntakeAnswer> {
@@ -124,29 +100,17 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
     return { outcome: parkReason === null ? 'accepted' : 'parked', deliveryId };
   }
 
-  return {
-    admit(account, eventType, capability) {
-      // The mac comes first, so that a refusal takes as long for an unknown account.
-      const key = { account: account as AccountName, eventType: eventType as EventType };
-      const generation = readCapability(key, capability);
-      const held = accounts.get(account);
-      if (generation === undefined || !held || !isEventType(eventType)) return null;
-      return { account: held.name, eventType, generation, businessId: held.businessId, arrivedAt: now() };
-    },
-
-    async take(arrival, headers, rawBody) {
-      try {
-        const delivery = readRawDelivery({ headers, rawBody });
-        if (delivery === null) return { outcome: 'notJson' };
-        const answer = await takeReadable(arrival, delivery);
-        const found = findNewShape(arrival, answer.outcome, rawBody);
-        if (found !== null) observer.newShape(found);
-        return answer;
-      } catch (error) {
-        observer.failure(error);
-        return { outcome: 'failed' };
-      }
-    },
+  return async (arrival, headers, rawBody) => {
+    try {
+      const delivery = readRawDelivery({ headers, rawBody });
+      if (delivery === null) return { outcome: 'notJson' };
+      const answer = await takeReadable(arrival, delivery);
+      observer.body(arrival, answer.outcome, rawBody);
+      return answer;
+    } catch (error) {
+      observer.failure(error);
+      return { outcome: 'failed' };
+    }
   };
 }
 
@@ -154,11 +118,11 @@ export function createDeliveryIntake(parts: DeliveryIntakeParts): DeliveryIntake
 const unread: DeliveryReading = { orderId: null, isOrderIdUnusable: false };
 
 /** What the store keeps of every delivery. */
-function inShort(arrival: Arrival, reading: DeliveryReading, deliveryId: DeliveryId): JournaledDelivery {
+function inShort(arrival: Arrival, reading: DeliveryReading, deliveryId: DeliveryId): Delivery {
   const { orderId, status } = reading;
   const { account, eventType, arrivedAt, traceparent } = arrival;
   const receivedAt = new Date(arrivedAt).toISOString();
-  const kept: JournaledDelivery = { account, eventType, orderId, deliveryId, receivedAt };
+  const kept: Delivery = { account, eventType, orderId, deliveryId, receivedAt };
   if (status !== undefined) kept.status = status;
   if (traceparent !== undefined) kept.traceparent = traceparent;
   return kept;
@@ -186,38 +150,6 @@ const deliveryIdOf = ({ account, eventType }: SubscriptionKey, rawBody: Uint8Arr
   // A hash object that takes parts would stay in memory until the next full collection.
   hash('sha256', Buffer.concat([Buffer.from(`${account}/${eventType}/`), rawBody]), 'hex').slice(0, 32) as DeliveryId;
 
-/** Reads the last segment of a path: the generation, if its mac is ours. Takes as long for a wrong mac. */
-type ReadCapability = (key: SubscriptionKey, capability: string) => string | undefined;
-
-/** A bound for memory. An account has few addresses at a time. */
-const maxKnown = 1_000;
-
-/** The same reader, but it compares a mac that it knows instead of computing it, since nearly all requests come to few
- *  addresses. It compares in constant time. Account, event type and generation are no secrets. */
-export function rememberAddresses(read: ReadCapability): ReadCapability {
-  const known = new Map<string, { text: Buffer; generation: string }>();
-  return (key, capability) => {
-    const name = `${key.account}/${key.eventType}/${capability.slice(0, capability.indexOf('.'))}`;
-    const given = Buffer.from(capability);
-    const held = known.get(name);
-    if (held && held.text.length === given.length && timingSafeEqual(held.text, given)) return held.generation;
-    const generation = read(key, capability);
-    if (generation === undefined) return undefined;
-    if (known.size >= maxKnown) known.clear();
-    known.set(name, { text: given, generation });
-    return generation;
-  };
-}
-
-/** The ingress cannot check yet whether a delivery admitted by its address alone is genuine, so it checks later. */
-export class CheckNotPossibleYet extends FaretrailError<'CheckNotPossibleYet'> {
-  override readonly name = 'CheckNotPossibleYet';
-
-  constructor() {
-    super('CheckNotPossibleYet', 'what the subscription accepts is not known yet');
-  }
-}
-
 interface LaterCheckParts {
   subscriptions: AcceptedSubscriptions;
   verification: Verification;
@@ -226,10 +158,10 @@ interface LaterCheckParts {
 
 /**
  * Makes the check that the ingress skipped while Temporal did not answer. The check applies what the subscription accepted when the
- * delivery came. Throws `CheckNotPossibleYet`, or `SealingError` when our keys do not open the delivery.
+ * delivery came. Throws `FaretrailError` `CheckNotPossibleYet` while it cannot tell whether the delivery is genuine, or `SealingError` when our keys do not open the delivery.
  */
 export function createLaterCheck({ subscriptions, verification, sealer }: LaterCheckParts): DeliveryCheck {
-  async function verdictOn(delivery: JournaledDelivery, accepted: AcceptedProof): Promise<Verdict> {
+  async function verdictOn(delivery: Delivery, accepted: AcceptedProof): Promise<Verdict> {
     if (!verification.needsSecret || accepted.isSecretLost) return 'verified';
     if (delivery.sealed === undefined) return 'wrongSecret';
     const read = readRawDelivery(await openContent(sealer, delivery, delivery.sealed));
@@ -242,11 +174,13 @@ export function createLaterCheck({ subscriptions, verification, sealer }: LaterC
     // A memo read before the delivery came may lack its generation or its secret.
     const options = { at, readSince: at };
     const acceptance = await subscriptions.acceptanceOf(delivery, delivery.uncheckedGeneration, options);
-    if (acceptance === 'unknown') throw new CheckNotPossibleYet();
+    if (acceptance === 'unknown') throw notKnownYet();
     if (acceptance === 'neverSubscribed') return acceptance;
     if (acceptance === 'ended') return 'endedGeneration';
     const verdict = await verdictOn(delivery, acceptance);
-    if (verdict === 'noSecretYet') throw new CheckNotPossibleYet();
+    if (verdict === 'noSecretYet') throw notKnownYet();
     return verdict === 'wrongSecret' ? verdict : null;
   };
 }
+
+const notKnownYet = () => new FaretrailError('CheckNotPossibleYet', 'what the subscription accepts is not known yet');

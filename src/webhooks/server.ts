@@ -1,10 +1,11 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { FaretrailError } from '../domain/errors.js';
-import { isRestSmall, maxBodyBytes, readBody, refusalByHeaders } from './delivery-request.js';
-import type { IngressObserver } from './ingress-observer.js';
-import type { Arrival, DeliveryIntake, IntakeAnswer } from './intake.js';
-import { answerAndHangUp, answerBrokenRequest, contentType, problems } from './problems.js';
+import type { Address, Addresses } from './addresses.js';
+import type { IntakeAnswer, TakeDelivery } from './intake.js';
+import type { IngressObserver } from './observer.js';
+import { answerAndHangUp, answerBrokenRequest, contentType, maxBodyBytes, problems } from './problems.js';
 
 /** Limits for senders that are slow on purpose, in milliseconds. */
 export interface Deadlines {
@@ -26,20 +27,12 @@ export interface IngressServerOptions {
   host: string;
   /** 0 takes any free port. */
   port: number;
-  intake: DeliveryIntake;
-  rates: AddressRates;
+  addresses: Addresses;
+  takeDelivery: TakeDelivery;
   observer: Pick<IngressObserver, 'delivery' | 'failure'>;
-  /** The pages for probes and Prometheus; null: they are at a port of their own. */
-  pages: IngressPages | null;
+  /** Gives a page for probes or Prometheus; null: they are at a port of their own. */
+  readPage: ((path: string) => Promise<{ status: number; body: string; type?: string }>) | null;
   deadlines?: Partial<Deadlines>;
-}
-
-/** What the pages for probes and Prometheus show. */
-interface IngressPages {
-  /** Why the ingress cannot store deliveries now, in one line and without secrets; null when it can. */
-  whyNotReady(): string | null | Promise<string | null>;
-  /** The text of `/metrics`. */
-  metricsPage(): Promise<{ type: string; body: string }>;
 }
 
 /** A server that listens. */
@@ -58,7 +51,16 @@ export async function startIngressServer(options: IngressServerOptions): Promise
   const deadlines = { ...defaultDeadlines, ...options.deadlines };
   const app = createApp(deadlines, options.observer);
   addDeliveryRoute(app, options);
-  if (options.pages) addPages(app, options.pages);
+  const { readPage } = options;
+  for (const path of readPage ? ['/healthz', '/readyz', '/metrics'] : [])
+    app.get(path, async (_request, reply) => {
+      const {
+        status,
+        body,
+        type = 'text/plain; charset=utf-8',
+      } = (await readPage?.(path)) ?? { status: 404, body: '' };
+      return reply.code(status).type(type).header('cache-control', 'no-store').send(body);
+    });
   try {
     await app.listen({ host: options.host, port: options.port });
   } catch (cause) {
@@ -113,15 +115,14 @@ function createApp({ headersMs, requestMs, idleMs }: Deadlines, observer: Pick<I
   return app;
 }
 
-function addDeliveryRoute(app: FastifyInstance, { intake, rates, observer }: IngressServerOptions): void {
+function addDeliveryRoute(app: FastifyInstance, { addresses, takeDelivery, observer }: IngressServerOptions): void {
   async function receive(request: FastifyRequest<DeliveryRoute>, reply: FastifyReply): Promise<FastifyReply> {
     const since = performance.now();
     const { account, eventType, capability } = request.params;
-    const arrival = intake.admit(account, eventType, capability);
-    const answer = await answerTo(arrival, request, reply);
-    const { outcome, deliveryId } = answer;
+    const address = addresses.find(account, eventType, capability);
+    const { outcome, deliveryId } = await answerTo(address, request, reply);
     const seconds = (performance.now() - since) / 1_000;
-    observer.delivery({ account: arrival?.account ?? '', eventType: arrival?.eventType ?? '', outcome, seconds });
+    observer.delivery({ account: address?.account ?? '', eventType: address?.eventType ?? '', outcome, seconds });
     if (deliveryId !== undefined)
       return reply
         .code(202)
@@ -132,17 +133,18 @@ function addDeliveryRoute(app: FastifyInstance, { intake, rates, observer }: Ing
   }
 
   async function answerTo(
-    arrival: Arrival | null,
-    request: FastifyRequest,
+    address: Address | null,
+    { headers, raw }: FastifyRequest,
     reply: FastifyReply,
   ): Promise<IntakeAnswer> {
-    if (!arrival) return { outcome: 'notFound' };
-    return rates.take(arrival) ? await readAndTake(arrival, request, reply) : { outcome: 'tooMany' };
-  }
-
-  async function readAndTake(arrival: Arrival, request: FastifyRequest, reply: FastifyReply): Promise<IntakeAnswer> {
-    const body = await bodyOf(request, reply);
-    return typeof body === 'string' ? { outcome: body } : await intake.take(arrival, request.headers, body);
+    if (!address) return { outcome: 'notFound' };
+    if (!addresses.take(address)) return { outcome: 'tooMany' };
+    const arrivedAt = Date.now();
+    const refusal = refusalByHeaders(headers);
+    if (refusal !== null) return { outcome: refusal };
+    if (headers.expect !== undefined) reply.raw.writeContinue();
+    const body = await readBody(raw);
+    return typeof body === 'string' ? { outcome: body } : await takeDelivery({ ...address, arrivedAt }, headers, body);
   }
 
   // All work happens here, since the framework would check the content type of the body and answer by itself.
@@ -151,11 +153,41 @@ function addDeliveryRoute(app: FastifyInstance, { intake, rates, observer }: Ing
   );
 }
 
-async function bodyOf({ headers, raw }: FastifyRequest, reply: FastifyReply) {
-  const refusal = refusalByHeaders(headers);
-  if (refusal !== null) return refusal;
-  if (headers.expect !== undefined) reply.raw.writeContinue();
-  return await readBody(raw);
+/** Why the headers alone rule the delivery out: a declared length that is too large, or a compressed body. */
+function refusalByHeaders(headers: IncomingHttpHeaders): 'tooLarge' | 'encoded' | null {
+  // Node refuses a length that is not a number.
+  if (Number(headers['content-length'] ?? 0) > maxBodyBytes) return 'tooLarge';
+  const encoding = headers['content-encoding'];
+  return encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity' ? null : 'encoded';
+}
+
+/** Is the rest of the body small, and will the sender send it? Then the connection can be used again. */
+function isRestSmall({ headers, complete }: IncomingMessage): boolean {
+  if (complete) return true;
+  const isDeclaredSmall = Number(headers['content-length'] ?? 0) <= maxBodyBytes;
+  return isDeclaredSmall && headers['transfer-encoding'] === undefined && headers.expect === undefined;
+}
+
+/** Reads the raw bytes and counts them, so that it stops at the limit without a declared length, too. `aborted`: the sender
+ *  went away, or took longer than the deadline of the server. */
+function readBody(request: IncomingMessage): Promise<Buffer | 'tooLarge' | 'aborted'> {
+  return new Promise((resolve) => {
+    let chunks: Buffer[] = [];
+    let size = 0;
+    const gather = (chunk: Buffer): void => {
+      size += chunk.length;
+      chunks.push(chunk);
+      if (size <= maxBodyBytes) return;
+      chunks = [];
+      request.off('data', gather);
+      resolve('tooLarge');
+    };
+    const giveUp = (): void => resolve('aborted'); // no effect once the body is complete
+    request.on('data', gather);
+    request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    request.on('error', giveUp);
+    request.on('close', giveUp);
+  });
 }
 
 function refuse(request: FastifyRequest, reply: FastifyReply, outcome: keyof typeof problems): FastifyReply {
@@ -167,50 +199,4 @@ function refuse(request: FastifyRequest, reply: FastifyReply, outcome: keyof typ
   }
   if (problem.retryAfter !== undefined) reply.header('retry-after', problem.retryAfter);
   return reply.code(problem.status).header('content-type', contentType).send(problem.body);
-}
-
-function addPages(app: FastifyInstance, { whyNotReady, metricsPage }: IngressPages): void {
-  app.get('/healthz', (_request, reply) => reply.type('text/plain; charset=utf-8').send('live\n'));
-  app.get('/readyz', async (_request, reply) => {
-    const reason = await whyNotReady();
-    reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store');
-    return reason === null ? reply.send('ready\n') : reply.code(503).send(`${reason}\n`);
-  });
-  app.get('/metrics', async (_request, reply) => {
-    const { type, body } = await metricsPage();
-    return reply.type(type).send(body);
-  });
-}
-
-/** How many deliveries each address may send. */
-export interface AddressRates {
-  /** Counts a delivery; false: the address has sent too many. */
-  take(address: Pick<Arrival, 'account' | 'eventType' | 'generation'>): boolean;
-}
-
-/** What an address may send at once, after it was quiet for so long. A sender that had an outage repeats what it could not send. */
-const burstSeconds = 60;
-/** A bound for memory. An account has few addresses at a time. */
-const maxKnown = 1_000;
-
-/** A token bucket for each address, in the memory of this process. `perSecond` null: no limit. */
-export function createAddressRates(
-  perSecond: number | null,
-  now: () => number = () => performance.now(),
-): AddressRates {
-  if (perSecond === null) return { take: () => true };
-  const stepMs = 1_000 / perSecond;
-  // The instant at which the bucket is full again says all about it (the generic cell rate algorithm).
-  const fullAt = new Map<string, number>();
-  return {
-    take({ account, eventType, generation }) {
-      const address = `${account}/${eventType}/${generation}`;
-      const at = now();
-      const next = Math.max(fullAt.get(address) ?? at, at) + stepMs;
-      if (next - at > burstSeconds * 1_000) return false;
-      if (fullAt.size >= maxKnown && !fullAt.has(address)) fullAt.clear();
-      fullAt.set(address, next);
-      return true;
-    },
-  };
 }

@@ -6,7 +6,7 @@ import type { OrderChange, OrderTrail } from '../domain/order/trail.js';
 import type { ParkedDelivery, RoutedDelivery } from '../domain/parked.js';
 import type { CompanyReport } from '../domain/report.js';
 import type { RideStanding } from '../domain/ride/ride.js';
-import type { ChangeCounts } from '../domain/subscription/silence.js';
+import type { ChangeCounts } from '../domain/subscription/state.js';
 import type { SubscriptionEnd, SubscriptionStatus } from '../domain/subscription/status.js';
 import type { RenewalRequest, TokenLease } from '../domain/token-lease.js';
 import type { SeenChange, WatchOrderInput, WatchStatus, WatchTold } from '../domain/watch.js';

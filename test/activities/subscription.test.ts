@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createAuthorizedCall, createQuietTimes } from '../../src/activities/authorized-call.js';
-import { createSubscriberCalls, type SubscriberCallPorts } from '../../src/activities/subscriber-calls.js';
-import { createSubscriptionActivities } from '../../src/activities/subscription.js';
+import { createSubscriptionActivities, type SubscriptionActivityPorts } from '../../src/activities/subscription.js';
 import { type TokenSource, TokenUnavailable } from '../../src/activities/token-source.js';
 import type { Subscriber } from '../../src/contracts/subscriber-reply.js';
 import type { Account } from '../../src/domain/account.js';
@@ -40,7 +39,10 @@ const subscriber = (more: Partial<Subscriber> = {}): Subscriber => ({
 });
 
 type Listed = Subscriber[] | Error;
-type Parts = Partial<Pick<SubscriberCallPorts, 'webhooks' | 'enabled'>> & { account?: Account; tokens?: TokenSource };
+type Parts = Partial<Pick<SubscriptionActivityPorts, 'webhooks' | 'enabled'>> & {
+  account?: Account;
+  tokens?: TokenSource;
+};
 
 /** The service and Temporal, as far as the activities see them. */
 function stageWith(answers: (Subscriber | Error)[], { account = businessAccount(), ...parts }: Parts = {}) {
@@ -61,7 +63,8 @@ function stageWith(answers: (Subscriber | Error)[], { account = businessAccount(
     },
   });
   const { tokens = tokensInOrder(), ...ports } = parts;
-  const calls = createSubscriberCalls({
+  const claimed = new Set<string>();
+  const activities = createSubscriptionActivities({
     account: () => account,
     rideApi,
     call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now }),
@@ -70,11 +73,10 @@ function stageWith(answers: (Subscriber | Error)[], { account = businessAccount(
       seal: async (secretId, context) => `sealed ${secretId.length} for ${context}`,
     },
     enabled: { list: false, delete: false },
+    claims: { take: async (_run: unknown, name: string) => !claimed.has(name) && Boolean(claimed.add(name)) },
+    now,
     ...ports,
   });
-  const claimed = new Set<string>();
-  const claims = { take: async (_run: unknown, name: string) => !claimed.has(name) && Boolean(claimed.add(name)) };
-  const activities = createSubscriptionActivities({ account: () => account, calls, claims, now });
   const attempt = (input = request()) =>
     attemptOnce({ workflowExecution: { workflowId: 'w', runId: 'r' } }, () => activities.createSubscriber(input));
   const outcome = async (input = request()) => (await attempt(input)).seen;

@@ -12,7 +12,7 @@ import {
   parseMoveInput,
   parseRotateInput,
   parseSubscriptionInput,
-} from '../../src/domain/subscription/input.js';
+} from '../../src/domain/subscription/subscription.js';
 
 const notify = [{ workflowId: 'trip/9', signal: 'changed' }];
 const parked = {

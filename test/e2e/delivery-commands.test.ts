@@ -10,7 +10,7 @@ import { followOrderId, parkedDeliveryId, subscriptionId } from '../../src/domai
 import { parseKeyRing } from '../../src/sealing/key-ring.js';
 import { createSealer } from '../../src/sealing/sealer.js';
 import { loadTemporalSettings } from '../../src/temporal/connection.js';
-import { sealContent } from '../../src/webhooks/sealed-content.js';
+import { sealContent } from '../../src/webhooks/raw-delivery.js';
 import { runHere } from '../cli/fake-process.js';
 import { type WorkerEnv, workerEnv } from '../support/accounts.js';
 import { portOf } from '../support/delivery/deliveries.js';

@@ -75,14 +75,13 @@ it.each([
   ['journalFull', 503, 'journalFull'],
 ] as const)('the span of a delivery that came to %s has status %i and error %s', async (outcome, status, error) => {
   const { spans, tracing } = recordedTracing();
-  const intake = { admit: () => null, take: async () => ({ outcome }) };
   const arrival = {
     account: 'a' as AccountName,
     eventType: 'status_changed',
     generation: 'g',
     arrivedAt: 0,
   } as const;
-  await traceIntake(intake, tracing, statusOf).take(arrival, { traceparent: callers }, Buffer.alloc(0));
+  await traceIntake(async () => ({ outcome }), tracing, statusOf)(arrival, { traceparent: callers }, Buffer.alloc(0));
   const { attributes, failed, parent } = spans[0] as Recorded;
   expect(attributes).toMatchObject({ 'http.response.status_code': status, 'faretrail.outcome': outcome });
   expect([failed, parent]).toEqual([error, callers]);

@@ -55,19 +55,9 @@ async function timed<T>(answer: Promise<T>): Promise<{ answer: T; ms: number }> 
 
 it('a generation in force is read once for many deliveries at the same time, and then known without a read', async () => {
   const answers = await Promise.all(Array.from({ length: 100 }, () => acceptance()));
-  expect(new Set(answers).size).toBe(1);
+  expect(answers).toEqual(answers.map(() => proof));
   for (let count = 0; count < 100; count += 1) expect(await acceptance()).toEqual(proof);
   expect(reads).toBe(1);
-});
-
-it('a generation in force is read again in the background after a second, and deliveries are answered meanwhile', async () => {
-  await acceptance();
-  await pass(1_001);
-  readMs = 300;
-  memo = { accepted: [] };
-  expect(await timed(acceptance())).toEqual({ answer: proof, ms: 0 });
-  await pass(300);
-  expect(await timed(acceptance())).toEqual({ answer: 'ended', ms: 0 });
 });
 
 it('a generation that ends is refused 2 s later, at the first delivery after a quiet hour too', async () => {
@@ -154,16 +144,6 @@ it('the first delivery waits a second when Temporal does not answer, and later o
   expect(await timed(acceptance())).toEqual({ answer: 'unknown', ms: 1_000 });
   expect(await timed(acceptance())).toEqual({ answer: 'unknown', ms: 0 });
   expect(reads).toBe(1);
-});
-
-it('an outage of Temporal is over within a second of its coming back', async () => {
-  memo = new Error('down');
-  await acceptance();
-  memo = accepting();
-  await pass(1_000);
-  await acceptance(); // reads in the background
-  await settle();
-  expect(await acceptance()).toEqual(proof);
 });
 
 it('an answer that must be newer than the last read is unknown while Temporal is down', async () => {

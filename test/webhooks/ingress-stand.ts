@@ -1,18 +1,21 @@
 import { onTestFinished } from 'vitest';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { createDeliveryReader } from '../../src/contracts/delivery-body.js';
+import type { Delivery } from '../../src/domain/delivery.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import type { AcceptedGeneration, EventType, SubscriptionMemo } from '../../src/domain/subscription/subscription.js';
 import { type SubscriptionKey, subscriptionId } from '../../src/domain/workflow-ids.js';
+import { createIngressMetrics } from '../../src/observability/ingress-metrics.js';
+import { readPage } from '../../src/observability/metrics-server.js';
 import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
 import { createSealer, type Sealer } from '../../src/sealing/sealer.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
 import { createAcceptedSubscriptions } from '../../src/webhooks/accepted-subscriptions.js';
-import type { DeliveryFact, IngressObserver, NewShape } from '../../src/webhooks/ingress-observer.js';
-import { createDeliveryIntake, createLaterCheck } from '../../src/webhooks/intake.js';
-import type { JournaledDelivery } from '../../src/webhooks/journal/entries.js';
-import type { SecretSighting } from '../../src/webhooks/secret-sighting.js';
-import { createAddressRates, type Deadlines, startIngressServer } from '../../src/webhooks/server.js';
+import { createAddresses } from '../../src/webhooks/addresses.js';
+import { createIntake, createLaterCheck } from '../../src/webhooks/intake.js';
+import type { DeliveryFact, IngressObserver } from '../../src/webhooks/observer.js';
+import { type Deadlines, startIngressServer } from '../../src/webhooks/server.js';
+import type { SecretSighting } from '../../src/webhooks/verification.js';
 import { createVerification, type VerificationSettings } from '../../src/webhooks/verification.js';
 
 export const account = toAccountName('business');
@@ -65,30 +68,32 @@ export async function startIngressStand(options: StandOptions = {}) {
   };
   const subscriptions = createAcceptedSubscriptions({ read, unseal: sealer.unseal });
   const store = memoryStore();
+  const { registry } = createIngressMetrics();
   const observed = {
-    ...{ facts: [] as DeliveryFact[], shapes: [] as NewShape[] },
-    ...{ sightings: [] as SecretSighting[], failures: [] as unknown[] },
+    facts: [] as DeliveryFact[],
+    sightings: [] as SecretSighting[],
+    failures: [] as unknown[],
   };
   const observer: IngressObserver = options.observer ?? {
-    delivery: (fact) => observed.facts.push(fact),
-    newShape: (found) => observed.shapes.push(found),
-    secretSeen: (_key, sighting) => observed.sightings.push(sighting),
-    failure: (error) => observed.failures.push(error),
+    delivery: (fact) => void observed.facts.push(fact),
+    body: () => undefined,
+    secretSeen: (_key, sighting) => void observed.sightings.push(sighting),
+    failure: (error) => void observed.failures.push(error),
+    notForwarded: () => undefined,
   };
   const { pointers, statuses } = defaultContractProfile;
-  const intake = createDeliveryIntake({
-    accounts: [{ name: account, businessId }],
-    readCapability: paths.readCapability,
+  const takeDelivery = createIntake({
     readBody: createDeliveryReader(pointers.delivery, statuses.notOrderStatus),
     ...{ subscriptions, verification, sealer, store, observer },
   });
   const server = await startIngressServer({
-    ...{ host: '127.0.0.1', port: 0, intake, observer },
-    rates: createAddressRates(options.perSecond ?? null),
-    pages: {
-      whyNotReady: store.whyNotReady,
-      metricsPage: async () => ({ type: 'text/plain', body: 'some 1\n' }),
-    },
+    ...{ host: '127.0.0.1', port: 0, takeDelivery, observer },
+    addresses: createAddresses({
+      accounts: [{ name: account, businessId }],
+      readCapability: paths.readCapability,
+      perSecond: options.perSecond ?? null,
+    }),
+    readPage: (path) => readPage(path, { registry, isLive: () => true, whyNotReady: store.whyNotReady }),
     ...(options.deadlines && { deadlines: options.deadlines }),
   });
   const url = `http://127.0.0.1:${server.port}`;
@@ -107,9 +112,9 @@ export async function startIngressStand(options: StandOptions = {}) {
 
 function memoryStore() {
   const store = {
-    deliveries: [] as JournaledDelivery[],
+    deliveries: [] as Delivery[],
     failWith: null as Error | null,
-    async accept(delivery: JournaledDelivery) {
+    async accept(delivery: Delivery) {
       if (store.failWith) throw store.failWith;
       store.deliveries.push(delivery);
     },

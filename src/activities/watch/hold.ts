@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Account } from '../../domain/account.js';
 import { iso } from '../../domain/instant.js';
 import type { AccountName } from '../../domain/keys.js';
-import type { ChangeCounts } from '../../domain/subscription/silence.js';
+import type { ChangeCounts } from '../../domain/subscription/state.js';
 import type { WatchOrderInput, WatchPulse, WatchTold } from '../../domain/watch.js';
 import { type PollEvents, type PollPorts, Polls } from './polls.js';
 import { createShare, createUsage, type Usage } from './share.js';

@@ -5,7 +5,7 @@ import type { Account } from '../../domain/account.js';
 import type { OrderId } from '../../domain/keys.js';
 import { isSameStatus } from '../../domain/order/status.js';
 import type { OrderReading } from '../../domain/order/trail.js';
-import type { OrderCounts } from '../../domain/subscription/silence.js';
+import type { OrderCounts } from '../../domain/subscription/state.js';
 import type { WatchOrderInput } from '../../domain/watch.js';
 import { toReadTrouble } from '../looking.js';
 import type { OrderReader } from '../order.js';

@@ -6,7 +6,7 @@ import { concernIn, isBeforePickup, isNews } from '../../domain/order/concern.js
 import { isSameStatus } from '../../domain/order/status.js';
 import type { OrderReading } from '../../domain/order/trail.js';
 import { judge, type ReadTrouble, type Struggle, struggleAfter } from '../../domain/struggle.js';
-import type { OrderCounts } from '../../domain/subscription/silence.js';
+import type { OrderCounts } from '../../domain/subscription/state.js';
 import type { SeenChange, WatchOrderInput } from '../../domain/watch.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
 

@@ -26,7 +26,7 @@ import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer, type Sealer } from '../../sealing/sealer.js';
 import { decodeAll } from '../../temporal/payloads.js';
 import { runOf } from '../../temporal/runs.js';
-import { openContent } from '../../webhooks/sealed-content.js';
+import { openContent } from '../../webhooks/raw-delivery.js';
 import type { parkedDelivery } from '../../workflows/parked-delivery.js';
 import { accountOption, checked, orderOption, reasonOption } from '../arguments.js';
 import {

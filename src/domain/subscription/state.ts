@@ -1,10 +1,28 @@
 import type { Attention } from '../attention.js';
-import { iso } from '../instant.js';
+import { iso, PublishedInstantSchema } from '../instant.js';
+import * as s from '../schema.js';
 import type { ReadTrouble, Struggle } from '../struggle.js';
 import type { SubscriptionKey } from '../workflow-ids.js';
-import type { SubscriptionInput } from './input.js';
-import type { ChangeCounts } from './silence.js';
-import { numberOfGeneration } from './subscription.js';
+import { numberOfGeneration, type SilenceWatch, type SubscriptionInput, silenceWatchOf } from './subscription.js';
+
+/** How the watch of the account found the changes of its orders. */
+export interface OrderCounts {
+  /** Orders whose end a poll found, and no delivery announced. */
+  read: number;
+  /** Changes that a delivery announced. */
+  delivered: number;
+}
+
+const ChangeCountsSchema = s.answerOf({
+  read: s.wholeNumber(0),
+  delivered: s.wholeNumber(0),
+  from: PublishedInstantSchema,
+});
+/** Argument of the signal `changesCounted`: what the watch counted since the ISO instant `from`. */
+export type ChangeCounts = s.Read<typeof ChangeCountsSchema>;
+
+/** Reads the argument of `changesCounted`, which any program may send; null for anything else. */
+export const readChangeCounts = (value: unknown): ChangeCounts | null => s.readOr(ChangeCountsSchema, value, null);
 
 /** One subscriber as the service registered it. Times are texts as they came. */
 interface RegisteredSubscriber {
@@ -147,6 +165,50 @@ export function withStillRegistered(state: SubscriptionState, ids: string[]): Su
 
 /** What the run shows. Trouble with subscribing explains silence, so it comes first. */
 export const attentionOf = ({ trouble, silence }: SubscriptionState): Attention | null => trouble ?? silence;
+
+/** The window in which counts matter is so many times as long as the watch of the subscription says: a day. */
+const windowLooks = 24;
+/** Orders that start right after a subscription may have changed before it counted. */
+const longestSettlingMs = 60_000;
+const dayMs = 86_400_000;
+
+/**
+ * Judges, by what the watch of the account counted, whether deliveries fail to come. Counts matter within the window, and under the newest
+ * address. Too few orders prove nothing, so the last verdict stands.
+ */
+export function withCounts(
+  state: SubscriptionState,
+  input: SubscriptionInput,
+  counted: readonly ChangeCounts[],
+  now: number,
+): SubscriptionState {
+  const registeredAt = currentGeneration(state)?.registeredAt;
+  if (!registeredAt || state.eventType !== 'status_changed' || counted.length === 0) return state;
+  const watch = silenceWatchOf(input);
+  const { everyMs, minOrders } = watch;
+  const settledAt = Date.parse(registeredAt) + Math.min(longestSettlingMs, everyMs);
+  const start = iso(Math.max(now - windowLooks * everyMs, settledAt));
+  const counts = [...state.counts, ...counted].filter(({ from }) => from >= start);
+  const read = counts.reduce((sum, one) => sum + one.read, 0);
+  const isSilent = counts.every(({ delivered }) => delivered === 0) && (read >= minOrders || state.silence !== null);
+  return { ...state, counts, silence: isSilent ? silenceOf(read, watch, state.silence?.since ?? iso(now)) : null };
+}
+
+const silenceOf = (read: number, { everyMs }: SilenceWatch, since: string): Attention => ({
+  code: 'subscriptionSilent',
+  message:
+    `Deliveries do not come: ${read} orders ended unannounced within ${Math.round((windowLooks * everyMs) / 60_000)} minutes. ` +
+    'Orders are read on, faster. Check that the service reaches the public URL, then rotate the subscription.',
+  since,
+});
+
+/** Is it time for a new subscription because of silence? At most once a day. */
+export const isResubscriptionDue = (
+  { silence, resubscribedAt }: SubscriptionState,
+  { resubscribe }: SubscriptionInput,
+  now: number,
+): boolean =>
+  resubscribe === true && silence !== null && (resubscribedAt === null || now >= Date.parse(resubscribedAt) + dayMs);
 
 const firstPauseMs = 1_000;
 /** Longer than after failed requests, since each unclear request may have made one more subscriber. */

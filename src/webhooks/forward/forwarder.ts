@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Delivery } from '../../domain/delivery.js';
 import { TemporalUnavailable } from '../delivery-port.js';
-import type { JournaledDelivery, JournalKey } from '../journal/entries.js';
+import type { JournalKey } from '../journal/disk.js';
 import type { Journal } from '../journal/journal.js';
-import { type CallResult, createPlan, type ForwardPlan, type Group, oldestOf } from './plan.js';
-import { createRouting, type RoutingPorts } from './routing.js';
-import { type Room, ShareUsedUp } from './starts.js';
+import { type CallResult, ForwardPlan, type Group, oldestOf } from './plan.js';
+import { createRouting, type Room, type RoutingPorts, ShareUsedUp } from './routing.js';
 
 export interface ForwarderOptions extends RoutingPorts {
   journal: Pick<Journal, 'keysAfter' | 'read' | 'remove' | 'onAppend'>;
@@ -20,15 +20,7 @@ export interface ForwarderOptions extends RoutingPorts {
 }
 
 /** Carries deliveries from the journal to Temporal. */
-export interface Forwarder {
-  start(): void;
-  /** Starts no more calls and waits for those in flight, at most `limitMs`. The other deliveries stay in the journal. */
-  stop(limitMs: number): Promise<void>;
-  /** The deliveries that wait for a share of their account. */
-  waiting: ForwardPlan['allWaiting'];
-  /** May the journal take it? Not where very many deliveries of the account wait, nor one that cannot be parked now. */
-  hasRoomFor(delivery: JournaledDelivery): boolean;
-}
+export type Forwarder = ReturnType<typeof createForwarder>;
 
 /** So many deliveries of an account may wait until their orders may start, or a person has placed others. About 5 MB of the journal. */
 const mostWaiting = 10_000;
@@ -37,11 +29,11 @@ const mostWaiting = 10_000;
 const tickMs = 100;
 
 /** Forwards group by group, each delivery at least once. A delivery leaves the journal only after Temporal has it. */
-export function createForwarder(options: ForwarderOptions): Forwarder {
+export function createForwarder(options: ForwarderOptions) {
   const { journal, onFailed, concurrency = 64, now = Date.now, room = () => Number.POSITIVE_INFINITY } = options;
-  const plan = createPlan(journal, now);
-  const outage = createOutageWatch(concurrency, options.onOutage);
-  const forwardGroup = createGroupForwarding(options, outage);
+  const plan = new ForwardPlan(journal, now);
+  const outage = new OutageWatch(concurrency, options.onOutage);
+  const forwardOldest = createGroupForwarding(options, outage);
   const calls = new Set<Promise<void>>();
   let tick: NodeJS.Timeout | undefined;
   let isRunning = false;
@@ -71,7 +63,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   /** Never rejects. */
   async function forward(group: Group): Promise<void> {
     await undefined; // so that a call never ends before the next has begun
-    const { result, gone } = await forwardGroup(oldestOf(group)).catch((error: Error) => {
+    const { result, gone } = await forwardOldest(group).catch((error: Error) => {
       onFailed?.(error);
       return { result: 'failed' as const, gone: [] };
     });
@@ -80,12 +72,16 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   }
 
   return {
+    /** The deliveries that wait for a share of their account. */
     waiting: plan.allWaiting,
-    hasRoomFor({ account, parkReason }) {
+
+    /** May the journal take it? Not where very many deliveries of the account wait, nor one that cannot be parked now. */
+    hasRoomFor({ account, parkReason }: Delivery): boolean {
       if (parkReason !== undefined) return room('parked', account) > 0;
       return plan.waiting('newOrders', account) + plan.waiting('parked', account) < mostWaiting;
     },
-    start() {
+
+    start(): void {
       isRunning = true;
       journal.onAppend((key) => {
         plan.noteAppend(key);
@@ -93,38 +89,32 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       });
       tryMore();
     },
-    async stop(limitMs) {
+
+    /** Starts no more calls and waits for those in flight, at most `limitMs`. The other deliveries stay in the journal. */
+    async stop(limitMs: number): Promise<void> {
       isRunning = false;
       clearTimeout(tick);
       tick = undefined;
-      const limit = new AbortController();
-      const inTime = sleep(limitMs, undefined, { signal: limit.signal }).catch(() => undefined);
-      await Promise.race([Promise.all(calls), inTime]);
-      limit.abort();
+      await Promise.race([Promise.all(calls), sleep(limitMs, undefined, { ref: false })]);
     },
   };
 }
 
-/** Forwards these entries of a group in one call to Temporal, as many as fit. Gives those that the journal no longer has. Rejects while the
- *  journal cannot be used. */
+/** Forwards the oldest deliveries of a group in one call to Temporal, as many as fit. Gives those that the journal no longer has. Rejects
+ *  while the journal cannot be used. */
 function createGroupForwarding(options: ForwarderOptions, outage: OutageWatch) {
   const { journal, onFailed, now = Date.now } = options;
   const route = createRouting(options);
 
-  return async (keys: readonly JournalKey[]): Promise<{ result: CallResult; gone: JournalKey[] }> => {
+  return async (group: Group): Promise<{ result: CallResult; gone: JournalKey[] }> => {
     const triedAt = now();
-    const entries = new Map<JournaledDelivery, JournalKey>();
-    const gone: JournalKey[] = [];
     // A probe is small, since incoming deliveries need the time during an outage.
-    for (const { key, delivery } of journal.read(outage.isOut() ? keys.slice(0, 1) : keys))
-      if (delivery) entries.set(delivery, key);
-      else gone.push(key);
-    const { done, error } = await route([...entries.keys()]);
+    const entries = journal.read(oldestOf(group).slice(0, outage.isOut() ? 1 : undefined));
+    const { done, error } = await route(entries.flatMap(({ delivery }) => delivery ?? []));
+    const gone = entries.flatMap(({ key, delivery }) => (delivery === null || done.has(delivery) ? [key] : []));
     if (done.size > 0) {
       outage.succeeded(now());
-      const forwarded = [...entries].flatMap(([delivery, key]) => (done.has(delivery) ? [key] : []));
-      await journal.remove(forwarded);
-      gone.push(...forwarded);
+      await journal.remove(gone);
     }
     if (!error) return { result: 'succeeded', gone };
     if (error instanceof ShareUsedUp) {
@@ -136,18 +126,6 @@ function createGroupForwarding(options: ForwarderOptions, outage: OutageWatch) {
   };
 }
 
-/** Does Temporal as a whole take deliveries? During an outage few calls go out, to see its end. */
-interface OutageWatch {
-  /** May the forwarder try one more group, with so many in flight? */
-  mayTry(inFlight: number, now: number): boolean;
-  /** The forwarder tries a group now. */
-  tried(now: number): void;
-  succeeded(now: number): void;
-  /** True: the outage is the cause, and not the group. */
-  failed(error: Error, triedAt: number, now: number): boolean;
-  isOut(): boolean;
-}
-
 /** The forwarder sees a recovery within this and the time of one call. */
 const probeEveryMs = 500;
 /** A call that hangs takes 5 s, so ten may be in flight when the next one is due. */
@@ -155,38 +133,53 @@ const maxProbes = 12;
 /** So many failures without a success count as an outage, whatever their errors say. */
 const failuresInARow = 16;
 
-function createOutageWatch(concurrency: number, onChange?: (isOut: boolean) => void): OutageWatch {
-  let isOut = false;
-  let inARow = 0;
-  let lastSuccessAt = Number.NEGATIVE_INFINITY;
-  let probeAt = 0;
+/** Does Temporal as a whole take deliveries? During an outage few calls go out, to see its end. */
+class OutageWatch {
+  readonly #concurrency: number;
+  readonly #onChange: (isOut: boolean) => void;
+  #isOut = false;
+  #inARow = 0;
+  #lastSuccessAt = Number.NEGATIVE_INFINITY;
+  #probeAt = 0;
 
-  function change(to: boolean): void {
-    isOut = to;
-    onChange?.(to);
+  constructor(concurrency: number, onChange: (isOut: boolean) => void = () => undefined) {
+    this.#concurrency = concurrency;
+    this.#onChange = onChange;
   }
 
-  return {
-    mayTry: (inFlight, now) =>
-      isOut ? inFlight < Math.min(maxProbes, concurrency) && now >= probeAt : inFlight < concurrency,
-    tried(now) {
-      if (isOut) probeAt = now + probeEveryMs;
-    },
-    succeeded(now) {
-      inARow = 0;
-      lastSuccessAt = now;
-      if (isOut) change(false);
-    },
-    failed(error, triedAt, now) {
-      inARow += 1;
-      // If another group succeeded meanwhile, this group is the cause, whatever the error says.
-      const isOutage = error instanceof TemporalUnavailable && lastSuccessAt < triedAt;
-      if (!isOut && (isOutage || inARow >= failuresInARow)) {
-        probeAt = now + probeEveryMs;
-        change(true);
-      }
-      return isOutage;
-    },
-    isOut: () => isOut,
-  };
+  isOut = (): boolean => this.#isOut;
+
+  /** May the forwarder try one more group, with so many in flight? */
+  mayTry(inFlight: number, now: number): boolean {
+    if (!this.#isOut) return inFlight < this.#concurrency;
+    return inFlight < Math.min(maxProbes, this.#concurrency) && now >= this.#probeAt;
+  }
+
+  /** The forwarder tries a group now. */
+  tried(now: number): void {
+    if (this.#isOut) this.#probeAt = now + probeEveryMs;
+  }
+
+  succeeded(now: number): void {
+    this.#inARow = 0;
+    this.#lastSuccessAt = now;
+    if (this.#isOut) this.#change(false);
+  }
+
+  /** True: the outage is the cause, and not the group. */
+  failed(error: Error, triedAt: number, now: number): boolean {
+    this.#inARow += 1;
+    // If another group succeeded meanwhile, this group is the cause, whatever the error says.
+    const isOutage = error instanceof TemporalUnavailable && this.#lastSuccessAt < triedAt;
+    if (!this.#isOut && (isOutage || this.#inARow >= failuresInARow)) {
+      this.#probeAt = now + probeEveryMs;
+      this.#change(true);
+    }
+    return isOutage;
+  }
+
+  #change(to: boolean): void {
+    this.#isOut = to;
+    this.#onChange(to);
+  }
 }

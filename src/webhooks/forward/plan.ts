@@ -1,23 +1,11 @@
 import type { AccountName } from '../../domain/keys.js';
 import { deliveriesPerCall } from '../delivery-port.js';
-import { type GroupId, groupIdOf, type JournalKey } from '../journal/entries.js';
+import type { JournalKey } from '../journal/disk.js';
 import type { Journal } from '../journal/journal.js';
-import { type Room, type WaitReason, waitReasons } from './starts.js';
+import { type Room, type WaitReason, waitReasons } from './routing.js';
 
 /** The result of a call for a group. `postponed`: an outage was the cause. A `WaitReason`: the account's share is used up. */
 export type CallResult = 'succeeded' | 'postponed' | 'failed' | WaitReason;
-
-/** Deliveries that are forwarded in one call, as far as the plan knows them. */
-export interface Group {
-  readonly id: GroupId;
-  /** The key of one of its entries. */
-  readonly key: JournalKey;
-  /** The numbers of its entries, oldest first. */
-  readonly seqs: number[];
-  /** In a row. */
-  failures: number;
-  state: GroupState;
-}
 
 /**
  * Where a group is:
@@ -28,24 +16,24 @@ export interface Group {
  */
 type GroupState = 'ready' | 'inFlight' | 'resting' | WaitReason;
 
-/** Chooses the group that is forwarded next: the one that has been ready longest. */
-export interface ForwardPlan {
-  /** The journal has a new entry; null: it may hold other entries than the plan knows. */
-  noteAppend(key: JournalKey | null): void;
-  /** The next group, now in flight. Throws if the journal cannot be read; the plan then loses nothing. */
-  take(): Group | undefined;
-  /** The group is no longer in flight, and these of its oldest entries are gone from the journal. */
-  over(group: Group, result: CallResult, gone?: readonly JournalKey[]): void;
-  inFlight(): number;
-  /** Makes groups ready whose rest is over, and as many waiting ones as there is room for. */
-  tick(room: Room): void;
-  /** How many deliveries of the account wait for a share. */
-  waiting(reason: WaitReason, account: AccountName): number;
-  /** The same for each account that has some. */
-  allWaiting(): readonly { reason: WaitReason; account: AccountName; deliveries: number }[];
-  /** Will there be more to do later? */
-  hasMore(): boolean;
+/** Deliveries that are forwarded in one call, as far as the plan knows them: all of one event type about one order, or one without an order. */
+export interface Group {
+  readonly id: string;
+  /** The key of one of its entries. */
+  readonly key: JournalKey;
+  /** The numbers of its entries, oldest first. */
+  readonly seqs: number[];
+  /** In a row. */
+  failures: number;
+  state: GroupState;
 }
+
+const groupIdOf = ([seq, account, eventType, orderId]: JournalKey): string =>
+  JSON.stringify(orderId === '' ? [account, eventType, '', seq] : [account, eventType, orderId]);
+
+/** The keys of the oldest entries of a group, as many as one call carries. */
+export const oldestOf = ({ seqs, key: [, account, eventType, orderId] }: Group): JournalKey[] =>
+  seqs.slice(0, deliveriesPerCall).map((seq) => [seq, account, eventType, orderId]);
 
 /** A bound for memory. The plan finds further groups in the journal later. */
 const mostReady = 10_000;
@@ -58,95 +46,115 @@ const keysPerScan = 500;
 const firstRestMs = 1_000;
 const longestRestMs = 30_000;
 
-/** The keys of the oldest entries of a group, as many as one call carries. */
-export const oldestOf = ({ seqs, key: [, account, eventType, orderId] }: Group): JournalKey[] =>
-  seqs.slice(0, deliveriesPerCall).map((seq) => [seq, account, eventType, orderId]);
-
-/** Costs eight bytes of memory per known entry, and a few hundred per group. `random`: 0 up to 1. */
-export function createPlan(
-  journal: Pick<Journal, 'keysAfter'>,
-  now: () => number,
-  random: () => number = Math.random,
-): ForwardPlan {
-  const groups = new Map<GroupId, Group>();
-  const ready = new Set<Group>();
+/** Chooses the group that is forwarded next: the one that has been ready longest. Costs eight bytes of memory per known entry, and a few
+ *  hundred per group. */
+export class ForwardPlan {
+  readonly #journal: Pick<Journal, 'keysAfter'>;
+  readonly #now: () => number;
+  readonly #random: () => number;
+  readonly #groups = new Map<string, Group>();
+  readonly #ready = new Set<Group>();
   /** With the instant at which the rest is over. */
-  const resting = new Map<Group, number>();
-  const waiting = createWaitingGroups();
-  let inFlight = 0;
-  let knownTo = 0; // the number of the last known entry
-  let isBehind = true; // the journal has entries that the plan has not read
+  readonly #resting = new Map<Group, number>();
+  readonly #waiting = new WaitingGroups();
+  #inFlight = 0;
+  /** The number of the last known entry. */
+  #knownTo = 0;
+  /** The journal has entries that the plan has not read. */
+  #isBehind = true;
 
-  function makeReady(group: Group): void {
-    group.state = 'ready';
-    ready.add(group);
+  /** `random`: 0 up to 1. */
+  constructor(journal: Pick<Journal, 'keysAfter'>, now: () => number, random: () => number = Math.random) {
+    this.#journal = journal;
+    this.#now = now;
+    this.#random = random;
   }
 
-  function know(key: JournalKey): void {
-    const id = groupIdOf(key);
-    const group = groups.get(id) ?? { id, key, seqs: [], failures: 0, state: 'ready' };
-    groups.set(id, group);
-    waiting.release(group); // the new delivery may be about a run that somebody has started meanwhile
-    [knownTo] = key;
-    group.seqs.push(knownTo);
-    if (group.state === 'ready') ready.add(group);
+  /** The journal has a new entry; null: it may hold other entries than the plan knows. */
+  noteAppend(key: JournalKey | null): void {
+    if (key === null) {
+      for (const known of [this.#groups, this.#ready, this.#resting, this.#waiting]) known.clear();
+      [this.#knownTo, this.#isBehind] = [0, true];
+      return;
+    }
+    this.#isBehind ||= this.#ready.size >= mostReady;
+    const isFound = key[0] <= this.#knownTo; // the plan may read the entry before the journal names it
+    if (!this.#isBehind && !isFound) this.#know(key);
   }
 
-  return {
-    noteAppend(key) {
-      if (key === null) {
-        for (const known of [groups, ready, resting, waiting]) known.clear();
-        [knownTo, isBehind] = [0, true];
-        return;
-      }
-      isBehind ||= ready.size >= mostReady;
-      const isFound = key[0] <= knownTo; // the plan may read the entry before the journal names it
-      if (!isBehind && !isFound) know(key);
-    },
-    take() {
-      for (let scans = 0; scans < scansAtOnce && isBehind && ready.size < enoughReady; scans += 1) {
-        const keys = journal.keysAfter(knownTo, keysPerScan);
-        isBehind = keys.length === keysPerScan;
-        keys.forEach(know);
-      }
-      const [group] = ready;
-      if (group === undefined) return undefined;
-      ready.delete(group);
-      group.state = 'inFlight';
-      inFlight += 1;
-      return group;
-    },
-    over(group, result, gone = []) {
-      inFlight -= 1;
-      removeFrom(group, gone);
-      if (groups.get(group.id) !== group) return; // the journal was reopened, and the plan has read its entries anew
-      if (group.seqs.length === 0) return void groups.delete(group.id);
+  /** The next group, now in flight. Throws if the journal cannot be read; the plan then loses nothing. */
+  take(): Group | undefined {
+    for (let scans = 0; scans < scansAtOnce && this.#isBehind && this.#ready.size < enoughReady; scans += 1) {
+      const keys = this.#journal.keysAfter(this.#knownTo, keysPerScan);
+      this.#isBehind = keys.length === keysPerScan;
+      for (const key of keys) this.#know(key);
+    }
+    const [group] = this.#ready;
+    if (group === undefined) return undefined;
+    this.#ready.delete(group);
+    group.state = 'inFlight';
+    this.#inFlight += 1;
+    return group;
+  }
+
+  /** The group is no longer in flight, and these of its oldest entries are gone from the journal. */
+  over(group: Group, result: CallResult, gone: readonly JournalKey[] = []): void {
+    this.#inFlight -= 1;
+    removeFrom(group, gone);
+    if (this.#groups.get(group.id) !== group) return; // the journal was reopened, and the plan has read its entries anew
+    if (group.seqs.length === 0) this.#groups.delete(group.id);
+    else if (result === 'failed') this.#rest(group);
+    else if (result === 'newOrders' || result === 'parked') this.#waiting.add(group, result);
+    else {
       if (result === 'succeeded') group.failures = 0;
-      if (result === 'failed') {
-        group.state = 'resting';
-        resting.set(group, now() + restMs(group.failures, random()));
-        group.failures += 1;
-      } else if (result === 'succeeded' || result === 'postponed') makeReady(group);
-      else waiting.add(group, result);
-    },
-    inFlight: () => inFlight,
-    tick(room) {
-      for (const [group, until] of resting) {
-        if (until > now()) continue;
-        resting.delete(group);
-        makeReady(group);
-      }
-      for (const group of waiting.takeNewest(room)) makeReady(group);
-    },
-    waiting: waiting.deliveries,
-    allWaiting: waiting.all,
-    hasMore: () => resting.size > 0 || isBehind || !waiting.isEmpty(),
-  };
-}
+      this.#makeReady(group);
+    }
+  }
 
-/** `share`: 0 up to 1. A rest lasts at least half of its time. */
-const restMs = (failures: number, share: number): number =>
-  Math.min(longestRestMs, firstRestMs * 2 ** Math.min(failures, 10)) * (0.5 + share / 2);
+  inFlight = (): number => this.#inFlight;
+
+  /** Makes groups ready whose rest is over, and as many waiting ones as there is room for. */
+  tick(room: Room): void {
+    for (const [group, until] of this.#resting) {
+      if (until > this.#now()) continue;
+      this.#resting.delete(group);
+      this.#makeReady(group);
+    }
+    for (const group of this.#waiting.takeNewest(room)) this.#makeReady(group);
+  }
+
+  /** How many deliveries of the account wait for a share. */
+  waiting = (reason: WaitReason, account: AccountName): number => this.#waiting.deliveries(reason, account);
+
+  /** The same for each account that has some. */
+  allWaiting = (): readonly { reason: WaitReason; account: AccountName; deliveries: number }[] => this.#waiting.all();
+
+  /** Will there be more to do later? */
+  hasMore = (): boolean => this.#resting.size > 0 || this.#isBehind || this.#waiting.all().length > 0;
+
+  #makeReady(group: Group): void {
+    group.state = 'ready';
+    this.#ready.add(group);
+  }
+
+  /** A rest lasts at least half of its time. */
+  #rest(group: Group): void {
+    const longest = Math.min(longestRestMs, firstRestMs * 2 ** Math.min(group.failures, 10));
+    group.state = 'resting';
+    group.failures += 1;
+    this.#resting.set(group, this.#now() + longest * (0.5 + this.#random() / 2));
+  }
+
+  #know(key: JournalKey): void {
+    const id = groupIdOf(key);
+    const group = this.#groups.get(id) ?? { id, key, seqs: [], failures: 0, state: 'ready' };
+    this.#groups.set(id, group);
+    this.#waiting.release(group); // the new delivery may be about a run that somebody has started meanwhile
+    [this.#knownTo] = key;
+    group.seqs.push(this.#knownTo);
+    if (group.state === 'ready') this.#ready.add(group);
+  }
+}
 
 function removeFrom({ seqs }: Group, keys: readonly JournalKey[]): void {
   const gone = new Set(keys.map(([seq]) => seq));
@@ -155,47 +163,51 @@ function removeFrom({ seqs }: Group, keys: readonly JournalKey[]): void {
 }
 
 /** The groups that wait for a share, by reason and account. */
-function createWaitingGroups() {
-  type Queue = { groups: Set<Group>; deliveries: number };
-  const queues: Record<WaitReason, Map<AccountName, Queue>> = { newOrders: new Map(), parked: new Map() };
+class WaitingGroups {
+  readonly #queues: Record<WaitReason, Map<AccountName, { groups: Set<Group>; deliveries: number }>> = {
+    newOrders: new Map(),
+    parked: new Map(),
+  };
 
-  function release(group: Group): void {
-    if (group.state !== 'newOrders' && group.state !== 'parked') return;
-    const { state, seqs } = group;
+  all = () =>
+    waitReasons.flatMap((reason) =>
+      [...this.#queues[reason]].map(([account, queue]) => ({ reason, account, ...queue })),
+    );
+
+  add(group: Group, reason: WaitReason): void {
+    group.state = reason;
     const [, account] = group.key;
-    group.state = 'ready';
-    const queue = queues[state].get(account);
-    if (!queue?.groups.delete(group)) return;
-    queue.deliveries -= seqs.length;
-    if (queue.groups.size === 0) queues[state].delete(account);
+    const queue = this.#queues[reason].get(account) ?? { groups: new Set(), deliveries: 0 };
+    queue.groups.add(group);
+    queue.deliveries += group.seqs.length;
+    this.#queues[reason].set(account, queue);
   }
 
-  const all = () =>
-    waitReasons.flatMap((reason) => [...queues[reason]].map(([account, queue]) => ({ reason, account, ...queue })));
+  /** No effect on a group that does not wait. */
+  release(group: Group): void {
+    if (group.state !== 'newOrders' && group.state !== 'parked') return;
+    const queues = this.#queues[group.state];
+    const [, account] = group.key;
+    const queue = queues.get(account);
+    group.state = 'ready';
+    if (!queue?.groups.delete(group)) return;
+    queue.deliveries -= group.seqs.length;
+    if (queue.groups.size === 0) queues.delete(account);
+  }
 
-  return {
-    all,
-    release,
-    add(group: Group, reason: WaitReason): void {
-      group.state = reason;
-      const [, account] = group.key;
-      const queue = queues[reason].get(account) ?? { groups: new Set(), deliveries: 0 };
-      queue.groups.add(group);
-      queue.deliveries += group.seqs.length;
-      queues[reason].set(account, queue);
-    },
-    /** Takes the newest out, as many as there is room for. They are the likeliest to be real once a flood of invented orders is over. */
-    takeNewest: (room: Room): Group[] =>
-      all().flatMap(({ reason, account, groups }) => {
-        const free = room(reason, account);
-        const due = free > 0 ? [...groups].slice(-Math.min(free, groups.size)).reverse() : [];
-        due.forEach(release);
-        return due;
-      }),
-    deliveries: (reason: WaitReason, account: AccountName): number => queues[reason].get(account)?.deliveries ?? 0,
-    isEmpty: () => waitReasons.every((reason) => queues[reason].size === 0),
-    clear: () => {
-      for (const reason of waitReasons) queues[reason].clear();
-    },
-  };
+  /** Takes the newest out, as many as there is room for. They are the likeliest to be real once a flood of invented orders is over. */
+  takeNewest(room: Room): Group[] {
+    return this.all().flatMap(({ reason, account, groups }) => {
+      const free = room(reason, account);
+      const due = free > 0 ? [...groups].slice(-Math.min(free, groups.size)).reverse() : [];
+      for (const group of due) this.release(group);
+      return due;
+    });
+  }
+
+  deliveries = (reason: WaitReason, account: AccountName): number => this.#queues[reason].get(account)?.deliveries ?? 0;
+
+  clear(): void {
+    for (const reason of waitReasons) this.#queues[reason].clear();
+  }
 }

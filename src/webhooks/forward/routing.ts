@@ -1,54 +1,42 @@
-import { type DeliveryNotice, type DeliveryResult, isEndParkReason, type ParkReason } from '../../domain/delivery.js';
+import {
+  type Delivery,
+  type DeliveryAbout,
+  type DeliveryNotice,
+  type DeliveryResult,
+  isEndParkReason,
+  type ParkReason,
+  takingRunId,
+  toDeliveryNotice,
+} from '../../domain/delivery.js';
 import { FaretrailError } from '../../domain/errors.js';
-import type { OrderId } from '../../domain/keys.js';
-import { type EventType, mustNameOrder } from '../../domain/subscription/subscription.js';
+import type { AccountName } from '../../domain/keys.js';
+import type { ParkedDeliveryInput } from '../../domain/parked.js';
+import { mustNameOrder } from '../../domain/subscription/subscription.js';
 import type { SubscriptionKey } from '../../domain/workflow-ids.js';
-import type { JournaledDelivery } from '../journal/entries.js';
-import type { Starts } from './starts.js';
+import type { DeliveryPort } from '../delivery-port.js';
 
 /** Checks a delivery that was admitted by its path alone. Gives why it must be parked, or null. Rejects while it cannot check. */
-export type DeliveryCheck = (delivery: JournaledDelivery) => Promise<ParkReason | null>;
+export type DeliveryCheck = (delivery: Delivery) => Promise<ParkReason | null>;
 
 /** Receives the results of forwarded deliveries, for metrics. */
 export type OnForwarded = (about: SubscriptionKey, result: DeliveryResult | 'parked', deliveries: number) => void;
 
 export interface RoutingPorts {
-  port: Pick<Starts, 'toOrder' | 'toReport' | 'park'>;
+  port: Pick<Starts, 'toRun' | 'park'>;
   check: DeliveryCheck;
   onForwarded?: OnForwarded;
 }
 
-/** The deliveries that Temporal has, and the first error of the others. */
-export interface RoutingResult {
-  done: ReadonlySet<JournaledDelivery>;
-  error: Error | null;
-}
-
-/** Carries deliveries that share account, event type and order id to their run in one call, and parks others singly. */
-export type RouteDeliveries = (deliveries: readonly JournaledDelivery[]) => Promise<RoutingResult>;
-
 /** Each parked delivery is one call. Many calls at once would occupy the connection. */
 const parkedAtOnce = 8;
 
-type SignalDeliveries = (
-  port: RoutingPorts['port'],
-  about: JournaledDelivery,
-  deliveries: DeliveryNotice[],
-) => Promise<DeliveryResult>;
-
-/** How deliveries reach their run, by event type. */
-const signalByType: Record<EventType, SignalDeliveries> = {
-  // The ingress parked a delivery without the order that it must name.
-  status_changed: (port, { account, orderId }, deliveries) =>
-    port.toOrder({ account, orderId: orderId as OrderId }, deliveries),
-  business_report: (port, { account, orderId, deliveryId }, deliveries) =>
-    port.toReport({ account, about: orderId ?? deliveryId }, deliveries),
-};
-
-/** Makes the function that decides where deliveries go, and carries them there. */
-export function createRouting({ port, check, onForwarded }: RoutingPorts): RouteDeliveries {
+/**
+ * Makes the function that carries deliveries which share account, event type and order id to their run in one call, and parks others singly.
+ * It gives the deliveries that Temporal has, and the first error of the others.
+ */
+export function createRouting({ port, check, onForwarded }: RoutingPorts) {
   /** Why the delivery must be parked; null: it goes to its run. */
-  async function judge(delivery: JournaledDelivery): Promise<ParkReason | null> {
+  async function judge(delivery: Delivery): Promise<ParkReason | null> {
     const { parkReason, uncheckedGeneration, eventType, orderId } = delivery;
     const refusal = uncheckedGeneration === undefined ? null : await check(delivery);
     if (refusal !== null || parkReason !== undefined) return refusal ?? parkReason ?? null;
@@ -56,27 +44,24 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
   }
 
   /** Gives the reason why the deliveries must be parked instead, or null. */
-  async function signal(
-    deliveries: readonly JournaledDelivery[],
-    first: JournaledDelivery,
-  ): Promise<ParkReason | null> {
-    const result = await signalByType[first.eventType](port, first, deliveries.map(toDeliveryNotice));
+  async function signal(deliveries: readonly Delivery[], first: Delivery): Promise<ParkReason | null> {
+    const result = await port.toRun(first, deliveries.map(toDeliveryNotice));
     if (isEndParkReason(result)) return result;
     onForwarded?.(first, result, deliveries.length);
     return null;
   }
 
-  async function park(delivery: JournaledDelivery, reason: ParkReason): Promise<void> {
+  async function park(delivery: Delivery, reason: ParkReason): Promise<void> {
     const { account, eventType, orderId, deliveryId, receivedAt, sealed = '' } = delivery;
     const aboutOrder = orderId !== null && isEndParkReason(reason) ? { aboutOrderId: orderId } : {};
     await port.park({ account, eventType, deliveryId, receivedAt, reason, sealed, ...aboutOrder });
     onForwarded?.(delivery, 'parked', 1);
   }
 
-  return async (deliveries) => {
-    const done = new Set<JournaledDelivery>();
-    const toSignal: JournaledDelivery[] = [];
-    const toPark: (readonly [JournaledDelivery, ParkReason])[] = [];
+  return async (deliveries: readonly Delivery[]): Promise<{ done: ReadonlySet<Delivery>; error: Error | null }> => {
+    const done = new Set<Delivery>();
+    const toSignal: Delivery[] = [];
+    const toPark: (readonly [Delivery, ParkReason])[] = [];
     let error: Error | null = null;
     const note = (cause: unknown): void => {
       error ??= toError(cause);
@@ -104,7 +89,7 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts): Route
 }
 
 /** Forwards without a journal. Resolves when Temporal has the delivery, so that the ingress may answer 2xx. */
-export function createDirectForwarding(ports: RoutingPorts): (delivery: JournaledDelivery) => Promise<void> {
+export function createDirectForwarding(ports: RoutingPorts): (delivery: Delivery) => Promise<void> {
   const route = createRouting(ports);
   return async (delivery) => {
     const { error } = await route([delivery]);
@@ -112,20 +97,175 @@ export function createDirectForwarding(ports: RoutingPorts): (delivery: Journale
   };
 }
 
-/** What the run gets of a delivery. */
-function toDeliveryNotice({
-  deliveryId,
-  eventType,
-  receivedAt,
-  status,
-  traceparent,
-}: JournaledDelivery): DeliveryNotice {
+const toError = (error: unknown): Error =>
+  error instanceof Error ? error : new FaretrailError('ForwardFailed', 'a delivery could not be forwarded');
+
+/** What a delivery may wait for: that the run of its order or report may start, or that it may be parked. */
+export const waitReasons = ['newOrders', 'parked'] as const;
+
+/** One of `waitReasons`. */
+export type WaitReason = (typeof waitReasons)[number];
+
+/** How much of an account's share is free. */
+export type Room = (reason: WaitReason, account: AccountName) => number;
+
+/** The account has used up its share, so this delivery must wait. Not for an order that a run follows. */
+export class ShareUsedUp extends FaretrailError<'ShareUsedUp'> {
+  override readonly name = 'ShareUsedUp';
+
+  readonly reason: WaitReason;
+
+  constructor(reason: WaitReason) {
+    super('ShareUsedUp', `the account has used up its share: ${reason}`);
+    this.reason = reason;
+  }
+}
+
+interface StartsOptions {
+  port: Pick<DeliveryPort, 'signal' | 'isKnown' | 'isSettled' | 'toRun' | 'park' | 'countParked'>;
+  /** The most runs of an account that deliveries have started and that have not read yet; null: any number. */
+  newOrdersAtOnce: number | null;
+  /** The most deliveries of an account that may wait for a person; null: any number. */
+  parkedAtMost: number | null;
+  now?: () => number;
+}
+
+/** A run is asked at most so often whether it has read. */
+const askEveryMs = 1_000;
+/** Visibility takes ten calls a second for a whole namespace. Meanwhile other processes may park some more. */
+const countEveryMs = 10_000;
+
+export type Starts = ReturnType<typeof createStarts>;
+
+/**
+ * Delivers to runs, and starts few at a time: anyone who knows an address can invent order ids, each of which costs reads, and send what has
+ * no place. A delivery for which there is no place rejects with `ShareUsedUp`. Remembers in memory what it has started, so that after a
+ * restart as many may start again.
+ */
+export function createStarts({ port, newOrdersAtOnce, parkedAtMost, now = Date.now }: StartsOptions) {
+  /** The ids of the runs that were started here, as far as they have not read yet. */
+  const unread = new Map<AccountName, Set<string>>();
+  const unreadOf = (account: AccountName): Set<string> => {
+    const ids = unread.get(account) ?? new Set<string>();
+    unread.set(account, ids);
+    return ids;
+  };
+
+  /** Forgets the runs that have read or ended. Those whose start has no answer yet are not in the list: Temporal may not know them. */
+  async function forgetSettled(account: AccountName): Promise<number> {
+    const ids = unreadOf(account);
+    const asked = [...ids].map(async (id) => (await port.isSettled(id).catch(() => false)) && ids.delete(id));
+    return (await Promise.all(asked)).filter(Boolean).length;
+  }
+
+  const newOrders = new Share('newOrders', {
+    ...{ atMost: newOrdersAtOnce ?? Number.POSITIVE_INFINITY, everyMs: askEveryMs, now },
+    freed: forgetSettled,
+  });
+  const parked = new Share('parked', {
+    ...{ atMost: parkedAtMost ?? Number.POSITIVE_INFINITY, everyMs: countEveryMs, now },
+    freed: async (account, used) => used - (await port.countParked(account)),
+  });
+
+  async function startNew(account: AccountName, id: string, start: () => Promise<DeliveryResult>) {
+    if (newOrdersAtOnce === null) return await start();
+    await newOrders.take(account);
+    const ids = unreadOf(account);
+    let result: DeliveryResult | undefined;
+    try {
+      result = await start();
+      return result;
+    } finally {
+      // Where the answer is lost the run keeps its place: it may have started.
+      const isStarted = result === undefined || result === 'started' || result === 'reported';
+      if (isStarted && !ids.has(id)) ids.add(id);
+      else newOrders.giveBack(account);
+    }
+  }
+
   return {
-    ...{ deliveryId, eventType, receivedAt },
-    ...(status !== undefined && { status }),
-    ...(traceparent !== undefined && { traceparent }),
+    async toRun(about: DeliveryAbout, deliveries: DeliveryNotice[]): Promise<DeliveryResult> {
+      const { account, eventType, orderId } = about;
+      const id = takingRunId(about);
+      if (await port.signal(id, deliveries)) return eventType === 'business_report' ? 'reported' : 'signalled';
+      const start = () => port.toRun(about, deliveries);
+      const mayBeKnown = eventType === 'business_report' && orderId !== null;
+      if (mayBeKnown && (await port.isKnown({ account, orderId }))) return await start();
+      return await startNew(account, id, start);
+    },
+    async park(delivery: ParkedDeliveryInput): Promise<void> {
+      if (parkedAtMost === null) return await port.park(delivery);
+      await parked.take(delivery.account);
+      await port.park(delivery).catch((error: unknown) => {
+        parked.giveBack(delivery.account);
+        throw error;
+      });
+    },
+    /** How many more of the account may start, or be parked, now. */
+    room: ((reason, account) => (reason === 'parked' ? parked : newOrders).room(account)) satisfies Room,
   };
 }
 
-const toError = (error: unknown): Error =>
-  error instanceof Error ? error : new FaretrailError('ForwardFailed', 'a delivery could not be forwarded');
+interface ShareOptions {
+  atMost: number;
+  /** The shortest time between two looks at what is free again. */
+  everyMs: number;
+  now: () => number;
+  /** How many of the used places are free again; less than none where others use some. A look that fails changes nothing. */
+  freed(account: AccountName, used: number): Promise<number>;
+}
+
+/** So many places for each account. */
+class Share {
+  readonly #reason: WaitReason;
+  readonly #options: ShareOptions;
+  readonly #accounts = new Map<AccountName, { used: number; lookedAt: number; looking: Promise<void> }>();
+
+  constructor(reason: WaitReason, options: ShareOptions) {
+    this.#reason = reason;
+    this.#options = options;
+  }
+
+  /** Takes a place, or rejects with `ShareUsedUp`. */
+  async take(account: AccountName): Promise<void> {
+    await this.#look(account);
+    // In the same turn as it finds one, since others wait for the same place.
+    const share = this.#shareOf(account);
+    if (share.used >= this.#options.atMost) throw new ShareUsedUp(this.#reason);
+    share.used += 1;
+  }
+
+  giveBack(account: AccountName): void {
+    this.#shareOf(account).used -= 1;
+  }
+
+  room(account: AccountName): number {
+    const left = this.#options.atMost - this.#shareOf(account).used;
+    if (left <= 0) void this.#look(account);
+    return left;
+  }
+
+  #shareOf(account: AccountName) {
+    const share = this.#accounts.get(account) ?? {
+      used: 0,
+      lookedAt: Number.NEGATIVE_INFINITY,
+      looking: Promise.resolve(),
+    };
+    this.#accounts.set(account, share);
+    return share;
+  }
+
+  /** Looks before the first place is taken, and then whenever all are used. */
+  #look(account: AccountName): Promise<void> {
+    const { atMost, everyMs, now, freed } = this.#options;
+    const share = this.#shareOf(account);
+    const isWanted = share.used >= atMost || share.lookedAt === Number.NEGATIVE_INFINITY;
+    if (!isWanted || now() - share.lookedAt < everyMs) return share.looking;
+    share.lookedAt = now();
+    const giveBack = (places: number): void => {
+      share.used -= places;
+    };
+    share.looking = freed(account, share.used).then(giveBack, () => undefined);
+    return share.looking;
+  }
+}

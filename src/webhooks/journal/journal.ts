@@ -1,15 +1,6 @@
-import {
-  JournalError,
-  type JournaledDelivery,
-  type JournalKey,
-  seqAfter,
-  timeOf,
-  toDelivery,
-  toValue,
-} from './entries.js';
-import { type JournalDatabase, prepareFolder } from './file.js';
-import { lockJournal } from './lock.js';
-import { estimate, type JournalStore, openJournalStore } from './store.js';
+import type { Delivery } from '../../domain/delivery.js';
+import { type JournalDatabase, JournalDisk, type JournalDiskOptions, type JournalKey } from './disk.js';
+import { estimate, JournalError, lockFolder, prepareFolder } from './folder.js';
 
 export interface JournalOptions {
   folder: string;
@@ -22,120 +13,105 @@ export interface JournalOptions {
   retryMs?: number;
 }
 
-/** Keeps deliveries on the disk from the 2xx until Temporal has them. */
-export interface Journal {
-  /** Resolves when the delivery is on the disk. Rejects with a `JournalError`; the ingress must then not answer 2xx. */
-  append(delivery: JournaledDelivery): Promise<void>;
-  /** The oldest keys behind a number (0: from the front). Throws `JournalUnwritable` while reopening. */
-  keysAfter(seq: number, limit: number): JournalKey[];
-  /** The entries with the first of these keys, as many as one call carries. Throws `JournalUnwritable` while reopening. */
-  read(keys: readonly JournalKey[]): JournalEntry[];
-  /** Resolves when the entries are gone from the disk. */
-  remove(keys: readonly JournalKey[]): Promise<void>;
-  /** Calls the one listener for each entry that reached the disk; with null: the journal may hold entries it did not name. */
-  onAppend(listener: (key: JournalKey | null) => void): void;
-  /** The number of entries. */
-  depth(): number;
-  /** Bytes of pages in use. */
-  bytes(): number;
-  /** When the oldest entry was made, in milliseconds since the epoch; null while empty or being reopened. */
-  oldestAt(): number | null;
-  /** Why the journal takes no delivery now, without a path; null when it takes one. */
-  whyUnwritable(): string | null;
-  /** Waits for pending changes. The entries stay for the next start. */
-  close(): Promise<void>;
+/** One delivery with its key. */
+export interface JournalEntry {
+  key: JournalKey;
+  /** null: the journal no longer has it. */
+  delivery: Delivery | null;
 }
+
+/** Keeps deliveries on the disk from the 2xx until Temporal has them. */
+export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
 const full = 'the journal is full';
 /** Ten times what a delivery takes that is not sealed. */
 const roomForOne = 4_096;
 
 /** Opens the journal in a folder of its own, made when missing. Throws `JournalError`, which names the setting. */
-export async function openJournal(options: JournalOptions): Promise<Journal> {
+export async function openJournal(options: JournalOptions) {
   const { folder, maxBytes, now = Date.now, stallMs = 5_000, retryMs = 1_000 } = options;
   let tell: (key: JournalKey | null) => void = () => undefined;
-  const { store, release } = await openLocked(folder, () =>
-    openJournalStore({
-      ...{ folder, maxBytes, stallMs, retryMs },
-      onCommitted(changes) {
-        for (const change of changes) if ('put' in change) tell(change.put);
-      },
-      onReopened: () => tell(null),
-    }),
-  );
-  let [lastSeq] = edgeKey(store.database(), 'newest') ?? [0];
+  const { disk, release } = await openLocked({
+    ...{ folder, maxBytes, stallMs, retryMs },
+    onPut: (key) => tell(key),
+    onReopened: () => tell(null),
+  });
+  let [lastSeq] = edgeKey(disk.database(), 'newest') ?? [0];
   let coming = 0; // bytes of pending changes, not yet counted in the size
-  const isFull = (more: number) => store.size().bytes + coming + more > maxBytes;
+  const isFull = (more: number) => disk.size().bytes + coming + more > maxBytes;
 
   return {
-    async append(delivery) {
-      const value = toValue(delivery);
+    /** Resolves when the delivery is on the disk. Rejects with a `JournalError`; the ingress must then not answer 2xx. */
+    async append(delivery: Delivery): Promise<void> {
+      const { account, eventType, orderId, ...rest } = delivery;
+      const value = Buffer.from(JSON.stringify(rest));
       const bytes = estimate(value.length);
       if (isFull(bytes)) throw new JournalError('JournalFull', full);
-      const { account, eventType, orderId } = delivery;
       lastSeq = seqAfter(lastSeq, now());
       coming += bytes;
       try {
-        await store.write({ put: [lastSeq, account, eventType, orderId ?? ''], value });
+        await disk.write({ put: [lastSeq, account, eventType, orderId ?? ''], value });
       } finally {
         coming -= bytes;
       }
     },
-    remove: (keys) => store.write({ remove: keys }),
-    onAppend(listener) {
+    /** Resolves when the entries are gone from the disk. */
+    remove: (keys: readonly JournalKey[]): Promise<void> => disk.write({ remove: keys }),
+    /** Calls the one listener for each entry that reached the disk; with null: the journal may hold entries it did not name. */
+    onAppend(listener: (key: JournalKey | null) => void): void {
       tell = listener;
     },
-    keysAfter: (seq, limit) => keysAfter(store.database(), seq, limit),
-    read: (keys) => readEntries(store.database(), keys),
-    depth: () => store.size().entries,
-    bytes: () => store.size().bytes,
-    oldestAt: () => oldestAt(store),
-    whyUnwritable: () => store.trouble() ?? (isFull(roomForOne) ? full : null),
-    async close() {
-      await store.close();
+    /** The oldest keys behind a number (0: from the front). Throws `JournalUnwritable` while reopening. */
+    keysAfter(seq: number, limit: number): JournalKey[] {
+      const start = [seq + 1] as unknown as JournalKey; // before all keys that begin with this number
+      return [...disk.database().getKeys({ start, limit })];
+    },
+    /** The entries with the first of these keys, as many as one call carries. Throws `JournalUnwritable` while reopening. */
+    read: (keys: readonly JournalKey[]): JournalEntry[] => readEntries(disk.database(), keys),
+    /** The number of entries. */
+    depth: (): number => disk.size().entries,
+    /** Bytes of pages in use. */
+    bytes: (): number => disk.size().bytes,
+    /** When the oldest entry was made, in milliseconds since the epoch; null while empty or being reopened. */
+    oldestAt(): number | null {
+      const [seq] = (disk.isReadable() && edgeKey(disk.database(), 'oldest')) || [];
+      return seq === undefined ? null : Math.floor(seq / seqPerMs);
+    },
+    /** Why the journal takes no delivery now, without a path; null when it takes one. */
+    whyUnwritable: (): string | null => disk.whyUnwritable() ?? (isFull(roomForOne) ? full : null),
+    /** Waits for pending changes. The entries stay for the next start. */
+    async close(): Promise<void> {
+      await disk.close();
       await release();
     },
   };
 }
 
-function oldestAt(store: JournalStore): number | null {
-  if (!store.isReadable()) return null;
-  const key = edgeKey(store.database(), 'oldest');
-  return key ? timeOf(key) : null;
-}
-
-async function openLocked(folder: string, openStore: () => Promise<JournalStore>) {
-  await prepareFolder(folder);
-  const release = await lockJournal(folder);
+async function openLocked(options: JournalDiskOptions) {
+  await prepareFolder(options.folder);
+  const release = await lockFolder(options.folder);
   try {
-    return { store: await openStore(), release };
+    return { disk: await JournalDisk.open(options), release };
   } catch (error) {
     await release();
     throw error;
   }
 }
 
-/** One delivery with its key. */
-export interface JournalEntry {
-  key: JournalKey;
-  /** null: the journal no longer has it. */
-  delivery: JournaledDelivery | null;
-}
+/** Numbers per millisecond. Those of the year 2200 are still below the largest exact integer. */
+const seqPerMs = 1_024;
 
-/** Bounds what one call to Temporal carries, and so the memory of all calls in flight. */
-const maxBytes = 524_288;
-
-/** The oldest keys behind a number, at most `limit`. */
-function keysAfter(database: JournalDatabase, seq: number, limit: number): JournalKey[] {
-  const start = [seq + 1] as unknown as JournalKey; // before all keys that begin with this number
-  return [...database.getKeys({ start, limit })];
-}
+/** The next number. It never repeats, even if the clock goes back. */
+const seqAfter = (last: number, nowMs: number): number => Math.max(last + 1, nowMs * seqPerMs);
 
 /** The oldest or the newest key; undefined while the journal is empty. */
 function edgeKey(database: JournalDatabase, edge: 'oldest' | 'newest'): JournalKey | undefined {
   const [key] = database.getKeys({ limit: 1, reverse: edge === 'newest' });
   return key;
 }
+
+/** Bounds what one call to Temporal carries, and so the memory of all calls in flight. */
+const mostBytesRead = 524_288;
 
 /** The entries with these keys in their order, as many as fit into half a megabyte, but at least one. */
 function readEntries(database: JournalDatabase, keys: readonly JournalKey[]): JournalEntry[] {
@@ -144,8 +120,14 @@ function readEntries(database: JournalDatabase, keys: readonly JournalKey[]): Jo
   for (const key of keys) {
     const value = database.get(key);
     bytes += value?.length ?? 0;
-    if (bytes > maxBytes && entries.length > 0) break;
+    if (bytes > mostBytesRead && entries.length > 0) break;
     entries.push({ key, delivery: value ? toDelivery(key, value) : null });
   }
   return entries;
+}
+
+/** The value holds what the key does not. */
+function toDelivery([, account, eventType, orderId]: JournalKey, value: Buffer): Delivery {
+  const rest = JSON.parse(value.toString()) as Omit<Delivery, 'account' | 'eventType' | 'orderId'>;
+  return { account, eventType, orderId: orderId === '' ? null : orderId, ...rest };
 }

@@ -7,8 +7,6 @@ import {
   describeReport,
   openReport,
   parseCompanyReportInput,
-  type ReceiptLookInput,
-  type ReceiptObservation,
   recordDeliveries,
   recordReceipt,
   toReportEvent,
@@ -153,41 +151,39 @@ async function watchQuiet(inbox: ReportInbox, quietMs: number): Promise<void> {
 
 const isOver = ({ inbox }: Reporting): boolean => inbox.isQuiet && !isReadWanted(inbox);
 
+/** Reads the receipt after a report, or looks on for one that is missing, and tells what it found. */
 async function handleNext(run: Reporting): Promise<void> {
-  const { inbox, input, report } = run;
+  const { inbox, input } = run;
   const mustLeave = () => hasTooManySignals(inbox, run.limits) || isOver(run);
   const isInterrupted = () => isReadWanted(inbox) || mustLeave();
-  const look = { account: input.account, shown: report.unavailable?.code ?? null, notBefore: run.notBefore };
-  if (isReadWanted(inbox)) {
-    const serves = inbox.asked;
-    if (input.orderId !== undefined) {
-      const seen = await readNow({ ...look, orderId: input.orderId }, mustLeave);
-      if (seen === undefined) return;
-      record(run, seen);
-    }
-    inbox.served = serves;
-  } else if (input.orderId !== undefined && look.shown !== null) {
-    const seen = await lookOn({ ...look, orderId: input.orderId }, isInterrupted);
+  const isWanted = isReadWanted(inbox);
+  const serves = inbox.asked;
+  const shown = run.report.unavailable?.code ?? null;
+  if (!isWanted && (input.orderId === undefined || shown === null)) return await condition(isInterrupted);
+  if (input.orderId !== undefined) {
+    const look = { account: input.account, orderId: input.orderId, shown, notBefore: run.notBefore };
+    // Further reports do not interrupt a read after a report.
+    const seen = isWanted
+      ? await unless(mustLeave, () => receiptLooks(input.account, 'Read the receipt after a report').readReceipt(look))
+      : await unless(isInterrupted, () =>
+          receiptLooks(input.account, `Look for the receipt: ${shown}`).awaitReceipt(look),
+        );
     if (seen === undefined) return;
-    record(run, seen);
-  } else {
-    return await condition(isInterrupted);
+    run.report = recordReceipt(run.report, seen);
+    run.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
+    showReport(run);
   }
+  if (isWanted) inbox.served = serves;
   run.notifier.tell(run.report);
   await condition(run.notifier.isQuiet);
   showReport(run);
 }
 
-function record(run: Reporting, seen: ReceiptObservation): void {
-  run.report = recordReceipt(run.report, seen);
-  run.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
-  showReport(run);
+function mustContinue(run: Reporting): boolean {
+  const { inbox, limits } = run;
+  const isLong = !isReadWanted(inbox) && isHistoryLong(limits.maxEvents);
+  return !isOver(run) && (isLong || hasTooManySignals(inbox, limits));
 }
-
-const isLong = ({ inbox, limits }: Reporting): boolean => !isReadWanted(inbox) && isHistoryLong(limits.maxEvents);
-
-const mustContinue = (run: Reporting): boolean =>
-  !isOver(run) && (isLong(run) || hasTooManySignals(run.inbox, run.limits));
 
 async function continueIfLong(run: Reporting): Promise<void> {
   if (!mustContinue(run)) return;
@@ -204,11 +200,3 @@ function showReport({ report, notifier }: Reporting): void {
   setCurrentDetails(describeReport(report, notifier.undelivered()));
   writeAttention(report.attention);
 }
-
-/** Reads the receipt after a report. Further reports do not interrupt it. Undefined if `mustLeave` became true first. */
-const readNow = (look: ReceiptLookInput, mustLeave: () => boolean): Promise<ReceiptObservation | undefined> =>
-  unless(mustLeave, () => receiptLooks(look.account, 'Read the receipt after a report').readReceipt(look));
-
-/** Waits for a receipt. Undefined if `interrupted` became true first. */
-const lookOn = (look: ReceiptLookInput, interrupted: () => boolean): Promise<ReceiptObservation | undefined> =>
-  unless(interrupted, () => receiptLooks(look.account, `Look for the receipt: ${look.shown}`).awaitReceipt(look));

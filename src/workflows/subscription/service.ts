@@ -8,15 +8,6 @@ import {
   TimeoutFailure,
 } from '@temporalio/workflow';
 import type { ResetActivities, SubscriptionActivities } from '../../activities/subscription.js';
-import { defaultSilenceWatch, type SilenceWatch, type SubscriptionInput } from '../../domain/subscription/input.js';
-import {
-  type ChangeCounts,
-  countsWithin,
-  judgeSilence,
-  resubscribeAt,
-  silenceAttention,
-  sumOf,
-} from '../../domain/subscription/silence.js';
 import {
   currentGeneration,
   nextEnd,
@@ -25,6 +16,7 @@ import {
   type SubscriptionGeneration,
   type SubscriptionState,
 } from '../../domain/subscription/state.js';
+import { type SubscriptionInput, silenceWatchOf } from '../../domain/subscription/subscription.js';
 import { accountQueue, ownDelays } from '../activity-options.js';
 import { firstOf } from '../run-kit.js';
 
@@ -116,8 +108,6 @@ function untilNextEnd(state: SubscriptionState): Promise<undefined>[] {
   return [waiting.then(() => undefined)];
 }
 
-const watchOf = ({ silence }: SubscriptionInput): SilenceWatch => ({ ...defaultSilenceWatch, ...silence });
-
 function watchResets(state: SubscriptionState, input: SubscriptionInput): Promise<boolean>[] {
   const { openedAt } = currentGeneration(state) ?? {};
   if (!openedAt) return [];
@@ -133,27 +123,5 @@ function watchResets(state: SubscriptionState, input: SubscriptionInput): Promis
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     return false;
   };
-  return [watch({ everyMs: watchOf(input).everyMs, openedAt }).then(() => true, orNoNews)];
+  return [watch({ everyMs: silenceWatchOf(input).everyMs, openedAt }).then(() => true, orNoNews)];
 }
-
-/** Judges, by what the watch of the account counted, whether deliveries come. */
-export function withCounts(
-  state: SubscriptionState,
-  input: SubscriptionInput,
-  counted: readonly ChangeCounts[],
-): SubscriptionState {
-  const registeredAt = currentGeneration(state)?.registeredAt;
-  if (!registeredAt || state.eventType !== 'status_changed' || counted.length === 0) return state;
-  const { everyMs, minOrders } = watchOf(input);
-  const counts = countsWithin([...state.counts, ...counted], { registeredAt, everyMs, now: Date.now() });
-  const sum = sumOf(counts);
-  const since = state.silence?.since ?? new Date().toISOString();
-  const isSilent = judgeSilence(sum, minOrders, state.silence !== null);
-  return { ...state, counts, silence: isSilent ? silenceAttention(sum, { everyMs, minOrders }, since) : null };
-}
-
-/** Is it time for a new subscription because of silence? */
-export const isResubscriptionDue = (
-  { silence, resubscribedAt }: SubscriptionState,
-  input: SubscriptionInput,
-): boolean => input.resubscribe === true && silence !== null && Date.now() >= resubscribeAt(resubscribedAt);

@@ -6,20 +6,24 @@ import {
   isCancellation,
   makeContinueAsNewFunc,
   setCurrentDetails,
+  setHandler,
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
 import { judge, struggleAfter } from '../../domain/struggle.js';
-import { defaultGraceMs, parseSubscriptionInput, type SubscriptionInput } from '../../domain/subscription/input.js';
 import {
   attentionOf,
+  type ChangeCounts,
   currentGeneration,
+  isResubscriptionDue,
   openGeneration,
   openSubscription,
+  readChangeCounts,
   requestedGeneration,
   type SubscribingOutcome,
   type SubscriptionState,
   unclearPauseMs,
+  withCounts,
   withoutEnded,
   withStillRegistered,
   withSubscriber,
@@ -29,21 +33,31 @@ import {
 import {
   describeSubscription,
   type SubscriptionEnd,
+  type SubscriptionStatus,
   toSubscriptionMemo,
   toSubscriptionStatus,
 } from '../../domain/subscription/status.js';
-import { type SubscriptionMemo, subscriptionMemoField } from '../../domain/subscription/subscription.js';
-import { defaultMaxEvents, isHistoryLong, refuseBadInput } from '../run-kit.js';
-import { rideAccountKey, rideAttentionKey, writeAttributes } from '../search-attributes.js';
 import {
-  askForAddress,
-  isAddressWanted,
-  listenToSubscription,
-  openSubscriptionInbox,
-  type SubscriptionHolder,
-  type SubscriptionInbox,
-} from './inbox.js';
-import { isResubscriptionDue, removeSubscriber, requestSubscriber, rest, withCounts } from './service.js';
+  defaultGraceMs,
+  parseEndInput,
+  parseMoveInput,
+  parseRotateInput,
+  parseSubscriptionInput,
+  type SubscriptionInput,
+  type SubscriptionMemo,
+  subscriptionMemoField,
+} from '../../domain/subscription/subscription.js';
+import { listenToClaims } from '../business-call.js';
+import {
+  changesCountedSignal,
+  endSubscriptionUpdate,
+  moveSubscriptionUpdate,
+  rotateSubscriptionUpdate,
+  subscriptionStatusQuery,
+} from '../messages.js';
+import { defaultMaxEvents, isHistoryLong, onUpdate, refuseBadInput } from '../run-kit.js';
+import { rideAccountKey, rideAttentionKey, writeAttributes } from '../search-attributes.js';
+import { removeSubscriber, requestSubscriber, rest } from './service.js';
 
 /** What a run hands to the next one when it continues as new; tests set it too. Plain JSON. */
 export interface SubscriptionProgress {
@@ -52,14 +66,25 @@ export interface SubscriptionProgress {
   state?: SubscriptionState;
 }
 
-interface Subscribing extends SubscriptionHolder {
+/** The run. Handlers write what callers ask for and wait; the main body decides. */
+interface Subscribing {
   readonly input: SubscriptionInput;
-  readonly inbox: SubscriptionInbox;
   readonly maxEvents: number;
+  state: SubscriptionState;
+  /** How many new addresses callers have asked for; one new address serves all of them. */
+  asked: number;
+  served: number;
   /** The address under way answers all requests up to this number. */
   serves: number;
+  /** The shortest grace that waiting callers named; undefined: that of the subscription. */
+  graceMs: number | undefined;
+  /** What the watch of the account has counted since the run last judged. */
+  counted: ChangeCounts[];
+  endReason: string | null;
   /** The ingress refuses its deliveries already. */
   isClosing: boolean;
+  /** Set when the run has ended the subscription and answers the callers of `endSubscription`. */
+  end: SubscriptionEnd | null;
 }
 
 /**
@@ -71,7 +96,7 @@ export async function subscription(
   progress?: SubscriptionProgress,
 ): Promise<SubscriptionEnd> {
   const run = open(input, progress);
-  listenToSubscription(run, run.inbox, run.input.graceMs);
+  listen(run);
   try {
     while (!isOver(run) && !(await mayContinueAsNew(run))) {
       await dropEnded(run);
@@ -84,40 +109,82 @@ export async function subscription(
     throw error;
   }
   if (!isOver(run)) return await goOn(run);
-  return await CancellationScope.nonCancellable(() => close(run, run.inbox.endReason ?? ''));
+  return await CancellationScope.nonCancellable(() => close(run, run.endReason ?? ''));
 }
 
-const isOver = ({ inbox }: Subscribing): boolean => inbox.endReason !== null;
+const isOver = ({ endReason }: Subscribing): boolean => endReason !== null;
 
 function open(given: SubscriptionInput, progress: SubscriptionProgress = {}): Subscribing {
   const input = refuseBadInput(() => parseSubscriptionInput(given));
   return {
     input,
-    inbox: openSubscriptionInbox(),
-    state: progress.state ?? openSubscription(input),
-    end: null,
     maxEvents: progress.maxEvents ?? defaultMaxEvents,
-    serves: 0,
-    isClosing: false,
+    state: progress.state ?? openSubscription(input),
+    ...{ asked: 0, served: 0, serves: 0, graceMs: undefined, counted: [] },
+    ...{ endReason: null, isClosing: false, end: null },
   };
 }
 
-const isSubscribed = ({ state, inbox }: Subscribing): boolean =>
-  currentGeneration(state) !== undefined && requestedGeneration(state) === undefined && !isAddressWanted(inbox);
+/** Registers all handlers. Must run before the first await of the run. */
+function listen(run: Subscribing): void {
+  listenToClaims();
+  const status = (): SubscriptionStatus => toSubscriptionStatus(run.state, isOver(run) || run.isClosing);
+  const newAddress = async (graceMs: number | undefined): Promise<SubscriptionStatus> => {
+    const mine = askForAddress(run, graceMs);
+    await condition(() => run.served >= mine || run.end !== null);
+    if (run.served < mine) throw ended();
+    return status();
+  };
+  const unlessEnding =
+    <T>(parse: (given: unknown) => T) =>
+    (given: unknown): T => {
+      if (isOver(run)) throw ended();
+      return parse(given);
+    };
+  setHandler(subscriptionStatusQuery, status);
+  setHandler(changesCountedSignal, (given) => {
+    run.counted.push(...[readChangeCounts(given)].filter((counts) => counts !== null));
+  });
+  onUpdate(rotateSubscriptionUpdate, unlessEnding(parseRotateInput), ({ graceMs }) => newAddress(graceMs));
+  onUpdate(moveSubscriptionUpdate, unlessEnding(parseMoveInput), ({ publicUrl, graceMs }) => {
+    run.state = { ...run.state, publicUrl };
+    return newAddress(graceMs);
+  });
+  onUpdate(endSubscriptionUpdate, parseEndInput, async ({ reason }) => {
+    run.endReason ??= reason;
+    await condition(() => run.end !== null);
+    return run.end as SubscriptionEnd;
+  });
+}
+
+const ended = (): ApplicationFailure =>
+  ApplicationFailure.nonRetryable('The subscription ends; create it again to subscribe.', 'SubscriptionEnded');
+
+/** Asks for a new address; returns the number of this request. */
+function askForAddress(run: Subscribing, graceMs = run.input.graceMs ?? defaultGraceMs): number {
+  run.graceMs = Math.min(run.graceMs ?? graceMs, graceMs);
+  run.asked += 1;
+  return run.asked;
+}
+
+/** Does a caller wait for a new address? */
+const isAddressWanted = ({ asked, served }: Subscribing): boolean => asked > served;
+
+const isSubscribed = (run: Subscribing): boolean =>
+  currentGeneration(run.state) !== undefined && requestedGeneration(run.state) === undefined && !isAddressWanted(run);
 
 /** Waits for the answer of the service, or until a caller wants another address. */
 async function subscribe(run: Subscribing): Promise<void> {
-  const { inbox } = run;
-  const isOutdated = () => inbox.asked > run.serves || inbox.endReason !== null;
+  const isOutdated = () => run.asked > run.serves || isOver(run);
   if (isOutdated()) run.state = withUnclearOutcome(run.state);
   if (!requestedGeneration(run.state)) run.state = openGeneration(run.state, Date.now());
-  run.serves = inbox.asked;
-  showSubscription(run.state, false);
+  run.serves = run.asked;
+  show(run);
   const requested = requestedGeneration(run.state);
   if (!requested || !(await hasWaited(run, isOutdated))) return;
   run.state = { ...run.state, requests: run.state.requests + 1 };
   await record(run, await requestSubscriber(run.state, requested, isOutdated), isOutdated);
-  showSubscription(run.state, false);
+  show(run);
 }
 
 /** Waits until the last failed request is long enough ago, and shows trouble that lasts. False: `isOutdated` became true first. */
@@ -132,12 +199,12 @@ async function hasWaited(run: Subscribing, isOutdated: () => boolean): Promise<b
     }
     const { code, message, since } = struggle;
     run.state = { ...run.state, trouble: { code, message, since } };
-    showSubscription(run.state, false);
+    show(run);
   }
 }
 
 async function record(run: Subscribing, outcome: SubscribingOutcome, isOutdated: () => boolean): Promise<void> {
-  const { inbox, state } = run;
+  const { state } = run;
   switch (outcome.kind) {
     case 'trouble': {
       const known = { shown: attentionOf(state)?.code ?? null, now: Date.now(), random: Math.random() };
@@ -146,13 +213,13 @@ async function record(run: Subscribing, outcome: SubscribingOutcome, isOutdated:
     }
     case 'unclear':
       run.state = withUnclearRequest(state, outcome.message, Date.now());
-      showSubscription(run.state, false);
+      show(run);
       await condition(isOutdated, unclearPauseMs(run.state));
       return;
     case 'registered': {
-      const graceMs = inbox.graceMs ?? run.input.graceMs ?? defaultGraceMs;
-      inbox.served = run.serves;
-      if (!isAddressWanted(inbox)) inbox.graceMs = undefined;
+      const graceMs = run.graceMs ?? run.input.graceMs ?? defaultGraceMs;
+      run.served = run.serves;
+      if (!isAddressWanted(run)) run.graceMs = undefined;
       run.state = withSubscriber(state, outcome, { graceMs, now: Date.now() });
     }
   }
@@ -160,16 +227,15 @@ async function record(run: Subscribing, outcome: SubscribingOutcome, isOutdated:
 
 /** Rests with a subscription in force. */
 async function keep(run: Subscribing): Promise<void> {
-  const { inbox, input } = run;
-  const isAsked = (): boolean => isAddressWanted(inbox) || inbox.endReason !== null || inbox.counted.length > 0;
+  const isAsked = (): boolean => isAddressWanted(run) || isOver(run) || run.counted.length > 0;
   // A run that was reset may have forgotten the address to which the service delivers by now.
-  if (await rest(run.state, input, isAsked)) askForAddress(inbox, input.graceMs);
-  run.state = withCounts(run.state, input, inbox.counted.splice(0));
-  if (isResubscriptionDue(run.state, input)) {
+  if (await rest(run.state, run.input, isAsked)) askForAddress(run);
+  run.state = withCounts(run.state, run.input, run.counted.splice(0), Date.now());
+  if (isResubscriptionDue(run.state, run.input, Date.now())) {
     run.state = { ...run.state, resubscribedAt: new Date().toISOString() };
-    askForAddress(inbox, input.graceMs);
+    askForAddress(run);
   }
-  showSubscription(run.state, false);
+  show(run);
 }
 
 /** Ends the addresses whose grace is over, and removes their subscribers. */
@@ -177,18 +243,18 @@ async function dropEnded(run: Subscribing): Promise<void> {
   const { state, ended } = withoutEnded(run.state, Date.now());
   if (ended.length === 0) return;
   run.state = state;
-  showSubscription(run.state, false);
+  show(run);
   const outcomes = await Promise.all(ended.map((one) => removeSubscriber(state, one)));
   const left = outcomes.flatMap(({ kind, subscriberId }) =>
     kind === 'registered' && subscriberId ? [subscriberId] : [],
   );
   run.state = withStillRegistered(run.state, left);
-  showSubscription(run.state, false);
+  show(run);
 }
 
 async function close(run: Subscribing, reason: string): Promise<SubscriptionEnd> {
   run.isClosing = true;
-  showSubscription(run.state, true);
+  show(run);
   const { account, eventType, generations } = run.state;
   const outcomes = await Promise.all(generations.map((one) => removeSubscriber(run.state, one)));
   const idsOf = (kind: string) =>
@@ -203,7 +269,7 @@ async function close(run: Subscribing, reason: string): Promise<SubscriptionEnd>
     stillRegistered: run.state.stillRegistered,
     unclear: outcomes.filter(({ kind }) => kind === 'unknown').length,
   };
-  showSubscription(run.state, true);
+  show(run);
   await condition(allHandlersFinished);
   return run.end;
 }
@@ -211,7 +277,7 @@ async function close(run: Subscribing, reason: string): Promise<SubscriptionEnd>
 /** Is the run long, and has it answered all callers? */
 async function mayContinueAsNew(run: Subscribing): Promise<boolean> {
   if (!isHistoryLong(run.maxEvents)) return false;
-  const isAsked = () => isOver(run) || isAddressWanted(run.inbox);
+  const isAsked = () => isOver(run) || isAddressWanted(run);
   await condition(() => isAsked() || allHandlersFinished());
   return !isAsked();
 }
@@ -230,7 +296,7 @@ const memoOf = (state: SubscriptionState, isEnded: boolean): Record<string, unkn
 });
 
 /** Shows the subscription to the ingress and to people. Writes only changes, since each write is an event. */
-function showSubscription(state: SubscriptionState, isEnded: boolean): void {
+function show({ state, isClosing: isEnded }: Subscribing): void {
   const { memo: published = {} } = workflowInfo();
   const isNew = ([field, value]: [string, unknown]): boolean =>
     JSON.stringify(published[field]) !== JSON.stringify(value);

@@ -4,7 +4,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { Watching, type WatchingPorts } from '../../../src/activities/watch/watching.js';
 import { toOrderId } from '../../../src/domain/keys.js';
 import type { OrderReading } from '../../../src/domain/order/trail.js';
-import type { ChangeCounts } from '../../../src/domain/subscription/silence.js';
+import type { ChangeCounts } from '../../../src/domain/subscription/state.js';
 import type { WatchEnd, WatchOrderInput, WatchPulse, WatchTold } from '../../../src/domain/watch.js';
 import { readingOf } from '../attempts.js';
 import { iso, logger } from '../temporal.js';

@@ -1,43 +1,52 @@
 import { describe, expect, it } from 'vitest';
 import {
   type ChangeCounts,
-  countsWithin,
-  judgeSilence,
+  isResubscriptionDue,
+  openGeneration,
+  openSubscription,
   readChangeCounts,
-  resubscribeAt,
-  silenceAttention,
-  sumOf,
-} from '../../../src/domain/subscription/silence.js';
+  type SubscriptionState,
+  withCounts,
+  withSubscriber,
+} from '../../../src/domain/subscription/state.js';
+import { parseSubscriptionInput } from '../../../src/domain/subscription/subscription.js';
 
 const now = Date.parse('2031-05-01T10:00:00Z');
 const hour = 3_600_000;
 const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 const countedFrom = (at: number, read = 1, delivered = 0): ChangeCounts => ({ read, delivered, from: iso(at) });
+const input = parseSubscriptionInput({
+  ...{ account: 'business', eventType: 'status_changed', publicUrl: 'https://rides.example' },
+});
+
+/** A subscription since this instant. */
+function subscribed(registeredAt = now - 100 * hour): SubscriptionState {
+  const registration = { subscriber: { id: 'sub', createdAt: null, updatedAt: null }, sealedSecret: 'sealed' };
+  const opened = openGeneration(openSubscription(input), registeredAt);
+  return withSubscriber(opened, registration, { graceMs: hour, now: registeredAt });
+}
 
 describe('counts of changes', () => {
-  const within = (from: number, registeredAt = now - 100 * hour, everyMs = hour) =>
-    countsWithin([countedFrom(from)], { registeredAt: iso(registeredAt), everyMs, now }).length === 1;
+  const within = (from: number, registeredAt?: number, everyMs?: number) =>
+    withCounts(
+      subscribed(registeredAt),
+      { ...input, ...(everyMs && { silence: { everyMs } }) },
+      [countedFrom(from)],
+      now,
+    ).counts.length === 1;
 
   it('matter for 24 times the pace of the watch', () => {
     expect([within(now - 24 * hour), within(now - 24 * hour - 1)]).toEqual([true, false]);
     expect([within(now - 48_000, undefined, 2_000), within(now - 48_001, undefined, 2_000)]).toEqual([true, false]);
   });
 
-  it('matter only if all of them are younger than the newest address, by a minute', () => {
-    const registeredAt = now - hour;
-    expect(within(registeredAt + 60_000, registeredAt)).toBe(true);
-    expect(within(registeredAt + 59_999, registeredAt)).toBe(false);
-  });
-
-  it('matter sooner after a new address where the watch is faster than that', () => {
+  it('matter only if all of them are younger than the newest address, by a minute or the pace of the watch', () => {
+    expect([within(now - hour + 60_000, now - hour), within(now - hour + 59_999, now - hour)]).toEqual([true, false]);
     const registeredAt = now - 10_000;
-    expect(within(registeredAt + 1_000, registeredAt, 1_000)).toBe(true);
-    expect(within(registeredAt + 999, registeredAt, 1_000)).toBe(false);
-  });
-
-  it('are added up', () => {
-    expect(sumOf([countedFrom(now, 2, 1), countedFrom(now, 3, 4)])).toEqual({ read: 5, delivered: 5 });
-    expect(sumOf([])).toEqual({ read: 0, delivered: 0 });
+    expect([
+      within(registeredAt + 1_000, registeredAt, 1_000),
+      within(registeredAt + 999, registeredAt, 1_000),
+    ]).toEqual([true, false]);
   });
 
   it('are read from what any program may send, or dropped', () => {
@@ -50,25 +59,31 @@ describe('counts of changes', () => {
 });
 
 describe('deliveries', () => {
-  const isSilent = (read: number, delivered: number, wasSilent = false) =>
-    judgeSilence({ read, delivered }, 5, wasSilent);
+  const silent = { code: 'subscriptionSilent', message: 'before', since: iso(now - hour) } as const;
+  const judged = (counts: ChangeCounts[], before: typeof silent | null = null) =>
+    withCounts({ ...subscribed(), silence: before }, input, counts, now).silence;
+  const isSilent = (read: number, delivered: number, before?: typeof silent) =>
+    judged([countedFrom(now, read, delivered)], before) !== null;
 
   it('are silent when enough orders ended and no delivery announced one', () => {
     expect([isSilent(5, 0), isSilent(4, 0), isSilent(0, 0), isSilent(100, 1)]).toEqual([true, false, false, false]);
+    expect(judged([countedFrom(now, 2), countedFrom(now, 3)]), 'several counts are added up').not.toBeNull();
   });
 
   it('stay silent while few orders prove nothing, until the first one comes', () => {
-    expect([isSilent(9, 0, true), isSilent(0, 0, true), isSilent(9, 1, true)]).toEqual([true, true, false]);
+    expect([isSilent(9, 0, silent), isSilent(0, 0, silent), isSilent(9, 1, silent)]).toEqual([true, true, false]);
+    expect(judged([countedFrom(now)], silent)).toMatchObject({ since: silent.since });
   });
 
   it('that are silent need a person, who learns how many orders prove it, and since when', () => {
-    const attention = silenceAttention({ read: 7, delivered: 0 }, { everyMs: hour, minOrders: 5 }, iso(now));
-    expect(attention).toMatchObject({ code: 'subscriptionSilent', since: iso(now) });
-    expect(attention.message).toContain('7 orders ended unannounced within 1440 minutes');
+    const message = expect.stringContaining('7 orders ended unannounced within 1440 minutes');
+    expect(judged([countedFrom(now, 7)])).toEqual({ code: 'subscriptionSilent', since: iso(now), message });
   });
-});
 
-it('a silent subscription is created again at most once a day', () => {
-  expect(resubscribeAt(null)).toBe(0);
-  expect(resubscribeAt(iso(now))).toBe(now + 24 * hour);
+  it('that are silent lead to a new subscription at most once a day, where the caller wants that', () => {
+    const isDue = (resubscribedAt: string | null, resubscribe = true) =>
+      isResubscriptionDue({ ...subscribed(), silence: silent, resubscribedAt }, { ...input, resubscribe }, now);
+    expect([isDue(null), isDue(iso(now - 24 * hour)), isDue(iso(now - 24 * hour + 1))]).toEqual([true, true, false]);
+    expect(isDue(null, false)).toBe(false);
+  });
 });

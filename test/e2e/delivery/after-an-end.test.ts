@@ -3,13 +3,13 @@ import { status } from '@grpc/grpc-js';
 import { Client } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import { createFaretrailClient } from '../../../src/client/index.js';
+import type { Delivery } from '../../../src/domain/delivery.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import { toDeliveryId } from '../../../src/domain/parked.js';
 import { toDataConverter } from '../../../src/sealing/data-converter.js';
 import { createNamedKey, type KeyRing } from '../../../src/sealing/key-ring.js';
 import { createPayloadCodec } from '../../../src/sealing/payload-codec.js';
 import { createDirectForwarding } from '../../../src/webhooks/forward/routing.js';
-import type { JournaledDelivery } from '../../../src/webhooks/journal/entries.js';
 import { deliveryOf, portOf } from '../../support/delivery/deliveries.js';
 import {
   type AnOrder,
@@ -29,14 +29,14 @@ const stack = useOrderStack();
 async function deliver(
   { account, orderId }: AnOrder,
   { untracked = 'follow', client = stack.client }: { untracked?: 'follow' | 'ignore'; client?: Client } = {},
-): Promise<{ outcome: string; delivery: JournaledDelivery }> {
+): Promise<{ outcome: string; delivery: Delivery }> {
   const outcomes: string[] = [];
   const forward = createDirectForwarding({
     port: portOf({ ...stack, client }, untracked),
     check: async () => null,
     onForwarded: (_about, outcome) => outcomes.push(outcome),
   });
-  const delivery: JournaledDelivery = {
+  const delivery: Delivery = {
     ...deliveryOf('Routing'),
     deliveryId: toDeliveryId(randomUUID().replaceAll('-', '')),
     account: toAccountName(account),
@@ -72,7 +72,7 @@ function narrowClient(): Client {
 }
 
 const faretrail = () => createFaretrailClient({ client: stack.client, taskQueue: stack.config.taskQueue });
-const parkedOf = ({ account, deliveryId }: JournaledDelivery) => faretrail().getParked(account, deliveryId);
+const parkedOf = ({ account, deliveryId }: Delivery) => faretrail().getParked(account, deliveryId);
 const expiry = takenBack['an expiry before a pick-up far ahead'];
 const stop = takenBack['a stop by mistake'];
 const again: typeof brokenOff = { ...brokenOff, ...(expiry && { 'an expiry before a pick-up far ahead': expiry }) };

@@ -43,7 +43,7 @@ it('whatever an ingress does, it makes only the calls that the page about securi
   await port.signal(followOrderId(fresh), [newDelivery()]);
   await port.isSettled(followOrderId(fresh));
   await port.toReport({ account, about: fresh.orderId }, [newReport()]);
-  await port.isKnown({ account, about: fresh.orderId });
+  await port.isKnown(fresh);
   const { deliveryId, receivedAt } = newDelivery();
   const parked = { account, eventType: 'status_changed', reason: 'noOrderId', deliveryId, receivedAt } as const;
   await port.park({ ...parked, sealed: 'sealed' });

@@ -21,13 +21,9 @@ const taskQueue = `q-${randomUUID()}`;
 const routed: unknown[] = [];
 let next: () => Promise<Exclude<DeliveryResult, 'reported'>>;
 const routes: DeliveryRoutes = {
-  toOrder(key, deliveries) {
-    routed.push({ ...key, deliveries });
-    return next();
-  },
-  async toReport(key, deliveries) {
-    routed.push({ ...key, deliveries });
-    return 'reported';
+  async toRun({ account, orderId, eventType }, deliveries) {
+    routed.push({ account, orderId, deliveries });
+    return eventType === 'business_report' ? 'reported' : await next();
   },
 };
 
@@ -95,13 +91,13 @@ describe('a parked delivery', () => {
     await handle.terminate();
   });
 
-  it('goes to the order that a person names, once, and ends', async () => {
-    const { handle, account, deliveryId, receivedAt } = await parked();
-    const answer = await route(handle);
-    expect(answer).toMatchObject({ outcome: 'routed', orderId: '4711', handedOver: 'signalled' });
-    expect(routed).toEqual([
-      { account, orderId: '4711', deliveries: [{ deliveryId, eventType: 'status_changed', receivedAt }] },
-    ]);
+  it.each([
+    ['status_changed', 'signalled'],
+    ['business_report', 'reported'],
+  ])('of %s goes to the order that a person names, or to its report, once, and ends', async (eventType, handedOver) => {
+    const { handle, account, deliveryId, receivedAt } = await parked({ eventType });
+    expect(await route(handle)).toMatchObject({ outcome: 'routed', orderId: '4711', handedOver });
+    expect(routed).toEqual([{ account, orderId: '4711', deliveries: [{ deliveryId, eventType, receivedAt }] }]);
     expect(await handle.result()).toMatchObject({ outcome: 'routed', orderId: '4711', discardReason: null });
   });
 
@@ -121,31 +117,15 @@ describe('a parked delivery', () => {
     for (const one of routed) expect(one).toEqual({ account, orderId: '4711', deliveries: [delivery] });
   });
 
-  it('of a report goes to the report of that order', async () => {
-    const { handle, account, deliveryId, receivedAt } = await parked({ eventType: 'business_report' });
-    const answer = await route(handle);
-    expect(answer).toMatchObject({ outcome: 'routed', handedOver: 'reported' });
-    const deliveries = [{ deliveryId, eventType: 'business_report', receivedAt }];
-    expect(routed).toEqual([{ account, about: '4711', deliveries }]);
-  });
-
-  it('is handed over although Temporal refuses the first time', async () => {
-    const outcomes = [() => Promise.reject(new Error('unavailable')), async () => 'started' as const];
-    next = () => (outcomes.shift() ?? next)();
-    const { handle } = await parked();
-    const answer = await route(handle);
-    expect(answer).toMatchObject({ handedOver: 'started' });
-    expect(routed).toHaveLength(2);
-  });
-
-  it('stays parked when no run takes it, and can be routed again', async () => {
+  it('stays parked when no run takes it, can be routed again, and is handed over although Temporal refuses the first time', async () => {
     next = async () => 'ignored';
     const { handle } = await parked();
     const refused = route(handle);
     await expect(refused).rejects.toThrow(WorkflowUpdateFailedError);
     await expect(refused).rejects.toMatchObject({ cause: { type: 'NotRouted' } });
     expect(await handle.query('parkedStatus')).toMatchObject({ outcome: 'waiting', orderId: null });
-    next = async () => 'late';
+    const outcomes = [() => Promise.reject(new Error('unavailable')), async () => 'late' as const];
+    next = () => (outcomes.shift() ?? next)();
     const answer = await route(handle, '4712');
     expect(answer).toMatchObject({ outcome: 'routed', orderId: '4712', handedOver: 'late' });
   });

@@ -6,9 +6,8 @@ import type { ParkedDeliveryInput } from '../../../src/domain/parked.js';
 import { companyReportId, followOrderId, parkedDeliveryId, subscriptionId } from '../../../src/domain/workflow-ids.js';
 import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import { orderStart } from '../../../src/temporal/follow-start.js';
-import type { DeliveryPort } from '../../../src/webhooks/delivery-port.js';
 import { rideStatusKey } from '../../../src/workflows/search-attributes.js';
-import { newDelivery } from '../../support/delivery/deliveries.js';
+import { newDelivery, withWays } from '../../support/delivery/deliveries.js';
 import { inputOf, signalsTo } from '../../support/runs.js';
 import { useTemporal } from '../../support/worker/runtime.js';
 
@@ -17,11 +16,11 @@ const taskQueue = `deliveries-${randomUUID()}`;
 const following = toAccountName('following');
 const ignoring = toAccountName('ignoring');
 const temporal = useTemporal();
-let port: DeliveryPort;
+let port: ReturnType<typeof withWays>;
 
 beforeAll(() => {
   const untracked = (account: string) => (account === ignoring ? 'ignore' : 'follow');
-  port = createDeliveryPort({ client: temporal.client, taskQueue, untracked });
+  port = withWays(createDeliveryPort({ client: temporal.client, taskQueue, untracked }));
 });
 
 const anOrder = (account = following) => ({ account, orderId: toOrderId(randomUUID()) });
@@ -38,20 +37,20 @@ const signalsOf = (workflowId: string) => signalsTo<{ deliveries: DeliveryNotice
 const firstInputOf = async (workflowId: string) => (await inputOf(handleOf(workflowId)))[0];
 
 describe('deliveries about an order', () => {
-  it('are one signal to the run that follows the order', async () => {
+  it('start a run when none follows the order, and are one signal to it after that', async () => {
     const key = anOrder();
-    await follow(key);
-    const deliveries = [notice(), notice()];
-    expect(await port.toOrder(key, deliveries)).toBe('signalled');
-    expect(await signalsOf(followOrderId(key))).toEqual([{ deliveries }]);
-  });
-
-  it('start a run when none follows the order', async () => {
-    const key = anOrder();
-    const deliveries = [notice()];
-    expect(await port.toOrder(key, deliveries)).toBe('started');
+    const [first, ...others] = [notice(), notice(), notice()];
+    expect(await port.signal(followOrderId(key), [first])).toBe(false);
+    await expect(handleOf(followOrderId(key)).describe(), 'a signal alone starts none').rejects.toThrow();
+    expect(await port.toOrder(key, [first])).toBe('started');
     expect(await firstInputOf(followOrderId(key))).toEqual(key);
-    expect(await signalsOf(followOrderId(key))).toEqual([{ deliveries }]);
+    expect([await port.toOrder(key, others), await port.signal(followOrderId(key), others)]).toEqual([
+      'signalled',
+      true,
+    ]);
+    expect(await signalsOf(followOrderId(key))).toEqual(
+      [first ? [first] : [], others, others].map((deliveries) => ({ deliveries })),
+    );
   });
 
   it('start none where the account says so', async () => {
@@ -60,16 +59,6 @@ describe('deliveries about an order', () => {
     await expect(handleOf(followOrderId(key)).describe()).rejects.toThrow();
     await follow(key);
     expect(await port.toOrder(key, [notice()])).toBe('signalled');
-  });
-
-  it('reach an open run without a start, and say when there is none', async () => {
-    const key = anOrder();
-    const deliveries = [notice(), notice()];
-    expect(await port.signal(followOrderId(key), deliveries)).toBe(false);
-    await expect(handleOf(followOrderId(key)).describe()).rejects.toThrow();
-    await follow(key);
-    expect(await port.signal(followOrderId(key), deliveries)).toBe(true);
-    expect(await signalsOf(followOrderId(key))).toEqual([{ deliveries }]);
   });
 
   it('keep the place of a new order until its run has read it or has ended', async () => {
@@ -89,7 +78,7 @@ describe('deliveries about an order', () => {
 describe('a report about an order', () => {
   it('is about a known one where a run follows the order or did', async () => {
     const { account, orderId } = anOrder();
-    const isKnown = () => port.isKnown({ account, about: orderId });
+    const isKnown = () => port.isKnown({ account, orderId });
     expect(await isKnown()).toBe(false);
     await follow({ account, orderId });
     expect(await isKnown()).toBe(true);
@@ -112,24 +101,20 @@ describe('a report about an order', () => {
   });
 });
 
-describe('a company report', () => {
-  it('is started by its first delivery, and again after it has ended', async () => {
-    const { account, orderId } = anOrder();
-    const key = { account, about: orderId };
-    await port.toReport(key, [notice()]);
-    await port.toReport(key, [notice()]);
-    expect(await signalsOf(companyReportId(key))).toHaveLength(2);
-    expect(await firstInputOf(companyReportId(key))).toEqual({ account, orderId });
-    await handleOf(companyReportId(key)).terminate();
-    await port.toReport(key, [notice()]);
-    expect((await handleOf(companyReportId(key)).describe()).status.name).toBe('RUNNING');
-  });
-
-  it('without an order has no order id', async () => {
-    const delivery = notice();
-    const key = { account: following, about: toOrderId(delivery.deliveryId) };
-    await port.toReport(key, [delivery]);
-    expect(await firstInputOf(companyReportId(key))).toEqual({ account: following });
+it('a company report is started by its first delivery, and again after it has ended', async () => {
+  const { account, orderId } = anOrder();
+  const key = { account, about: orderId };
+  for (let sent = 0; sent < 2; sent += 1) await port.toReport(key, [notice()]);
+  expect(await signalsOf(companyReportId(key))).toHaveLength(2);
+  expect(await firstInputOf(companyReportId(key))).toEqual({ account, orderId });
+  await handleOf(companyReportId(key)).terminate();
+  await port.toReport(key, [notice()]);
+  expect((await handleOf(companyReportId(key)).describe()).status.name).toBe('RUNNING');
+  const delivery = notice();
+  const alone = { account: following, about: toOrderId(delivery.deliveryId) };
+  await port.toReport(alone, [delivery]);
+  expect(await firstInputOf(companyReportId(alone)), 'without an order it has no order id').toEqual({
+    account: following,
   });
 });
 

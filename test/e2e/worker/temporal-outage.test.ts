@@ -8,7 +8,6 @@ import { type DevServer, startDevServer } from '../../../dev/stack/temporal/dev-
 import { freePort } from '../../../dev/stack/temporal/free-port.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import { promptConnectionOptions } from '../../../src/temporal/connection.js';
-import type { DeliveryPort } from '../../../src/webhooks/delivery-port.js';
 import { portOf } from '../../support/delivery/deliveries.js';
 import { aForwarder } from '../../webhooks/forward/port.js';
 import { aDelivery, aJournal } from '../../webhooks/journal/folders.js';
@@ -18,7 +17,7 @@ const maxSignals = 5;
 let folder: string;
 let server: DevServer;
 let connection: Connection;
-let deliveries: DeliveryPort;
+let deliveries: ReturnType<typeof portOf>;
 
 const start = (port: number) =>
   startDevServer({

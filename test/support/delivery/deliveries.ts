@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { DeliveryNotice } from '../../../src/domain/delivery.js';
-import { type AccountName, toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import { type AccountName, type OrderId, toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { CompanyReportInput } from '../../../src/domain/report.js';
-import { companyReportId } from '../../../src/domain/workflow-ids.js';
+import { type CompanyReportKey, companyReportId, type FollowOrderKey } from '../../../src/domain/workflow-ids.js';
 import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import type { DeliveryPort } from '../../../src/webhooks/delivery-port.js';
 import type { CompanyReportLimits, companyReport } from '../../../src/workflows/report/company-report.js';
@@ -26,8 +26,19 @@ export const deliver = (run: Pick<WorkflowHandle, 'signal'>, ...deliveries: Deli
   run.signal('deliveryReceived', { deliveries });
 
 /** The way of the ingress to the runs of a stack. */
-export const portOf = ({ client, config }: Place, untracked: 'follow' | 'ignore' = 'follow'): DeliveryPort =>
-  createDeliveryPort({ client, taskQueue: config.taskQueue, untracked: () => untracked });
+export const portOf = ({ client, config }: Place, untracked: 'follow' | 'ignore' = 'follow') =>
+  withWays(createDeliveryPort({ client, taskQueue: config.taskQueue, untracked: () => untracked }));
+
+/** The same port, with a way to orders and one to reports. */
+export const withWays = (port: DeliveryPort) => ({
+  ...port,
+  toOrder: (key: FollowOrderKey, deliveries: DeliveryNotice[]) =>
+    port.toRun({ ...key, eventType: 'status_changed', deliveryId: '' }, deliveries),
+  toReport: ({ account, about }: CompanyReportKey, deliveries: DeliveryNotice[]) => {
+    const orderId = deliveries.some(({ deliveryId }) => deliveryId === about) ? null : (about as OrderId);
+    return port.toRun({ account, eventType: 'business_report', orderId, deliveryId: about }, deliveries);
+  },
+});
 
 interface Reported {
   account?: AccountName;

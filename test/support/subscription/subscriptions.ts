@@ -1,9 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import { toAccountName } from '../../../src/domain/keys.js';
-import type { SubscriptionInput } from '../../../src/domain/subscription/input.js';
 import type { SubscriptionStatus } from '../../../src/domain/subscription/status.js';
-import type { AcceptedGeneration, EventType, SubscriptionMemo } from '../../../src/domain/subscription/subscription.js';
+import type {
+  AcceptedGeneration,
+  EventType,
+  SubscriptionInput,
+  SubscriptionMemo,
+} from '../../../src/domain/subscription/subscription.js';
 import { subscriptionId } from '../../../src/domain/workflow-ids.js';
 import type { SubscriptionProgress, subscription } from '../../../src/workflows/subscription/subscription.js';
 import type { WorkerEnv } from '../accounts.js';

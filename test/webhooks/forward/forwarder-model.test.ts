@@ -2,7 +2,7 @@ import { setTimeout as realTime } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createForwarder, type Forwarder } from '../../../src/webhooks/forward/forwarder.js';
-import { ShareUsedUp, type WaitReason } from '../../../src/webhooks/forward/starts.js';
+import { ShareUsedUp, type WaitReason } from '../../../src/webhooks/forward/routing.js';
 import { type Journal, openJournal } from '../../../src/webhooks/journal/journal.js';
 import { isLong } from '../../support/long.js';
 import { aDelivery, aFolder, contentOf } from '../journal/folders.js';

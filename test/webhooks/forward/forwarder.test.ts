@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it, vi } from 'vitest';
-import { createFailureLog } from '../../../src/ingress-log.js';
 import { aDelivery, aJournal } from '../journal/folders.js';
 import { aForwarder, aScene, recordedPort, unavailable } from './port.js';
 
@@ -24,15 +23,6 @@ it('a forwarder forwards a new delivery at once', async () => {
     waits.push(performance.now() - since);
   }
   expect(Math.min(...waits), 'with ticks, each would wait for most of one').toBeLessThan(50);
-});
-
-it('a forwarder keeps what Temporal refuses, and forwards the others', async () => {
-  const refuse = (call: string) => (call.startsWith('order stuck') ? new Error('takes no more signals') : undefined);
-  const { journal, recorded, isEmpty } = await aScene(['stuck', ...numbered(100)], { refuse });
-  await expect.poll(() => journal.depth()).toBe(1);
-  expect(recorded.delivered.length).toBe(100);
-  recorded.refuse = () => undefined;
-  await isEmpty();
 });
 
 it('a forwarder passes over what is gone from the journal by the time it reads it', async () => {
@@ -59,14 +49,14 @@ it('a forwarder passes over what is gone from the journal by the time it reads i
 it('a forwarder has no more groups in flight than it may', async () => {
   let inFlight = 0;
   let most = 0;
-  const toOrder = async () => {
+  const toRun = async () => {
     inFlight += 1;
     most = Math.max(most, inFlight);
     await sleep(5);
     inFlight -= 1;
     return 'signalled' as const;
   };
-  const { isEmpty } = await aScene(numbered(40), { port: { ...recordedPort().port, toOrder }, concurrency: 8 });
+  const { isEmpty } = await aScene(numbered(40), { port: { ...recordedPort().port, toRun }, concurrency: 8 });
   await isEmpty();
   expect(most).toBe(8);
 });
@@ -123,22 +113,4 @@ it('a forwarder notices that Temporal is back although all calls have hung', asy
   recorded.delayMs = 0;
   recorded.refuse = () => undefined;
   await isEmpty();
-});
-
-it('the ingress warns once a minute why deliveries are not forwarded, and logs the rest for those who debug', () => {
-  vi.useFakeTimers();
-  const logger = { warn: vi.fn(), debug: vi.fn() };
-  const tell = createFailureLog(logger);
-  const countsAfter = (ms: number) => {
-    vi.advanceTimersByTime(ms);
-    tell(new Error('the run takes no more'));
-    return [logger.warn.mock.calls.length, logger.debug.mock.calls.length];
-  };
-  expect([countsAfter(0), countsAfter(59_000), countsAfter(1_000)]).toEqual([
-    [1, 0],
-    [1, 1],
-    [2, 1],
-  ]);
-  const err = expect.objectContaining({ message: 'the run takes no more' });
-  expect(logger.warn).toHaveBeenLastCalledWith({ err }, expect.stringContaining('tried again'));
 });

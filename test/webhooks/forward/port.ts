@@ -31,13 +31,10 @@ export function recordedPort() {
     recorded.delivered.push(...ids);
   }
   const port: ForwarderOptions['port'] = {
-    async toOrder({ orderId }, deliveries) {
-      await take(`order ${orderId}`, idsOf(deliveries));
-      return 'signalled';
-    },
-    async toReport({ about }, deliveries) {
-      await take(`report ${about}`, idsOf(deliveries));
-      return 'reported';
+    async toRun({ eventType, orderId, deliveryId }, deliveries) {
+      const isReport = eventType === 'business_report';
+      await take(`${isReport ? 'report' : 'order'} ${orderId ?? deliveryId}`, idsOf(deliveries));
+      return isReport ? 'reported' : 'signalled';
     },
     park: ({ reason, deliveryId }) => take(`parked ${reason}`, [deliveryId]),
   };

@@ -35,7 +35,7 @@ it('deliveries for an order that is no longer followed are parked one by one', a
   const route = createRouting({
     port: {
       ...port,
-      toOrder: async () => 'followingStopped',
+      toRun: async () => 'followingStopped',
       async park({ receivedAt: _, ...delivery }) {
         if (delivery.deliveryId === id('a') && refusals-- > 0) throw new Error('not now');
         parked.push(delivery);
@@ -71,12 +71,12 @@ it('deliveries that were admitted by their path alone are checked first', async 
 
 it('a run learns of a delivery without what only the ingress needs', async () => {
   const told: unknown[] = [];
-  const toOrder = async (_key: unknown, deliveries: unknown[]) => {
+  const toRun = async (_about: unknown, deliveries: unknown[]) => {
     told.push(...deliveries);
     return 'signalled' as const;
   };
   const delivery = aDelivery({ status: 'Driving', uncheckedGeneration: 'g1', sealed: 'e30' });
-  await createDirectForwarding({ port: { ...recordedPort().port, toOrder }, check })(delivery);
+  await createDirectForwarding({ port: { ...recordedPort().port, toRun }, check })(delivery);
   const { deliveryId, receivedAt } = delivery;
   expect(told).toEqual([{ deliveryId, receivedAt, eventType: 'status_changed', status: 'Driving' }]);
 });

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
-import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import { takingRunId } from '../../../src/domain/delivery.js';
+import { toAccountName } from '../../../src/domain/keys.js';
 import type { ParkedDeliveryInput } from '../../../src/domain/parked.js';
-import { companyReportId, followOrderId } from '../../../src/domain/workflow-ids.js';
-import { createStarts, ShareUsedUp } from '../../../src/webhooks/forward/starts.js';
+import { createStarts, ShareUsedUp } from '../../../src/webhooks/forward/routing.js';
 import { aDelivery } from '../journal/folders.js';
 import { aScene } from './port.js';
 
 const account = toAccountName('business');
 const partner = toAccountName('partner');
-const order = (id: string, of = account) => ({ account: of, orderId: toOrderId(id) });
-const report = (id: string) => ({ account, about: toOrderId(id) });
+const order = (id: string, of = account) => aDelivery({ account: of, orderId: id });
+const report = (id: string) => aDelivery({ orderId: id, eventType: 'business_report' });
 
 /** A Temporal with the runs that the test and the deliveries start, and with so many parked deliveries. */
 function aTemporal({ newOrdersAtOnce = null, parkedAtMost = null, parked = 0 }: TemporalOptions) {
@@ -31,9 +31,11 @@ function aTemporal({ newOrdersAtOnce = null, parkedAtMost = null, parked = 0 }: 
     ...{ newOrdersAtOnce, parkedAtMost, now: () => temporal.now },
     port: {
       signal: async (id) => temporal.runs.has(id),
-      isKnown: async ({ about }) => temporal.known.has(about),
-      toOrder: async (key) => (temporal.ended.has(key.orderId) ? 'late' : await start(followOrderId(key), 'started')),
-      toReport: (key) => start(companyReportId(key), 'reported'),
+      isKnown: async ({ orderId }) => temporal.known.has(orderId),
+      async toRun(about) {
+        if (temporal.ended.has(about.orderId ?? '')) return 'late';
+        return await start(takingRunId(about), about.eventType === 'business_report' ? 'reported' : 'started');
+      },
       async isSettled(id) {
         temporal.asked += 1;
         if (!temporal.isUp) throw new Error('down');
@@ -54,9 +56,9 @@ function aTemporal({ newOrdersAtOnce = null, parkedAtMost = null, parked = 0 }: 
   return {
     ...starts,
     temporal,
-    send: (id: string, of = account) => starts.toOrder(order(id, of), []),
-    sendTogether: (ids: readonly string[]) => codes(ids.map((id) => starts.toOrder(order(id), []))),
-    sendReport: (id: string) => starts.toReport(report(id), []),
+    send: (id: string, of = account) => starts.toRun(order(id, of), []),
+    sendTogether: (ids: readonly string[]) => codes(ids.map((id) => starts.toRun(order(id), []))),
+    sendReport: (id: string) => starts.toRun(report(id), []),
     park: (of = account) => starts.park({ account: of } as ParkedDeliveryInput),
     /** All that runs has read, a second later. */
     settleAll() {
@@ -77,10 +79,10 @@ it('so many orders start at once, another waits until a read has found one of th
   expect([await send('1'), await send('2'), room('newOrders', account)]).toEqual(['started', 'started', 0]);
   temporal.now += 1_000;
   await expect(send('3')).rejects.toMatchObject({ code: 'ShareUsedUp', reason: 'newOrders' });
-  temporal.runs.add(followOrderId(order('called')));
+  temporal.runs.add(takingRunId(order('called')));
   expect([await send('1'), await send('called')]).toEqual(['signalled', 'signalled']);
   expect(await send('9', partner), 'each account has its own share').toBe('started');
-  temporal.settled.add(followOrderId(order('2')));
+  temporal.settled.add(takingRunId(order('2')));
   temporal.now += 1_000;
   expect(await send('3')).toBe('started');
 });
@@ -202,24 +204,6 @@ it('a forwarder keeps deliveries about orders that may not start, forwards the o
   room = 300;
   await scene.isEmpty();
   expect(recorded.calls[tries]).toMatch(/^order x7: \w+ \w+$/);
-  expect(forwarder.waiting()).toEqual([]);
-});
-
-it('a forwarder keeps what may not be parked, forwards the rest, and parks it once there is room', async () => {
-  let room = 0;
-  const refuse = (call: string) => (/^parked/.test(call) && room === 0 ? new ShareUsedUp('parked') : undefined);
-  const scene = await aScene([], { refuse, room: () => room, concurrency: 1 });
-  const { journal, forwarder, recorded } = scene;
-  const lost = Array.from({ length: 50 }, () => aDelivery({ orderId: null, parkReason: 'noOrderId' }));
-  for (const delivery of [...lost, aDelivery({ orderId: '2' })]) await journal.append(delivery);
-  await expect.poll(() => forwarder.waiting()).toMatchObject([{ account, reason: 'parked', deliveries: 50 }]);
-  await expect.poll(() => recorded.calls.at(-1)).toMatch(/^order 2/);
-  await expect.poll(() => journal.depth()).toBe(50);
-  const tries = recorded.calls.length;
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  expect(recorded.calls, 'not tried while there is no room').toHaveLength(tries);
-  room = 60;
-  await scene.isEmpty();
   expect(forwarder.waiting()).toEqual([]);
 });
 

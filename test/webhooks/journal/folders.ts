@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Delivery } from '../../../src/domain/delivery.js';
 import { type DeliveryId, toAccountName, toOrderId } from '../../../src/domain/keys.js';
-import type { JournaledDelivery } from '../../../src/webhooks/journal/entries.js';
 import { type Journal, type JournalOptions, openJournal } from '../../../src/webhooks/journal/journal.js';
 
 /** A folder that is gone after the test. */
@@ -21,7 +21,7 @@ export async function aJournal(options: Partial<JournalOptions> = {}): Promise<J
   return { ...journal, folder };
 }
 
-interface DeliveryParts extends Partial<Omit<JournaledDelivery, 'orderId' | 'deliveryId'>> {
+interface DeliveryParts extends Partial<Omit<Delivery, 'orderId' | 'deliveryId'>> {
   orderId?: string | null;
   deliveryId?: string;
 }
@@ -29,7 +29,7 @@ interface DeliveryParts extends Partial<Omit<JournaledDelivery, 'orderId' | 'del
 let made = 0;
 
 /** A delivery unlike any other; `orderId: null` for one without. */
-export function aDelivery(more: DeliveryParts = {}): JournaledDelivery {
+export function aDelivery(more: DeliveryParts = {}): Delivery {
   made += 1;
   const { orderId = '42', deliveryId = made.toString(16).padStart(32, '0'), ...rest } = more;
   return {
@@ -43,5 +43,5 @@ export function aDelivery(more: DeliveryParts = {}): JournaledDelivery {
 }
 
 /** All that the journal holds, oldest first. */
-export const contentOf = (journal: Pick<Journal, 'keysAfter' | 'read'>): JournaledDelivery[] =>
+export const contentOf = (journal: Pick<Journal, 'keysAfter' | 'read'>): Delivery[] =>
   journal.keysAfter(0, 1_000_000).flatMap((key) => journal.read([key])[0]?.delivery ?? []);

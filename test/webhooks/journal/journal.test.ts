@@ -1,9 +1,10 @@
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import type { JournaledDelivery } from '../../../src/webhooks/journal/entries.js';
-import { openJournalFile } from '../../../src/webhooks/journal/file.js';
+import type { Delivery } from '../../../src/domain/delivery.js';
+import { toAccountName } from '../../../src/domain/keys.js';
+import { JournalDisk, type JournalKey } from '../../../src/webhooks/journal/disk.js';
 import { type JournalEntry, openJournal } from '../../../src/webhooks/journal/journal.js';
 import { aDelivery, aFolder, aJournal, contentOf } from './folders.js';
 
@@ -78,7 +79,7 @@ it('a journal knows how many entries it has and since when, also after it was op
 
 it('a journal announces a delivery once it can be read', async () => {
   const journal = await aJournal();
-  const announced: (JournaledDelivery | null | undefined)[] = [];
+  const announced: (Delivery | null | undefined)[] = [];
   journal.onAppend((key) => announced.push(key === null ? null : journal.read([key])[0]?.delivery));
   const deliveries = [aDelivery(), aDelivery()];
   await Promise.all(deliveries.map((delivery) => journal.append(delivery)));
@@ -154,23 +155,23 @@ it('a closed journal takes nothing', async () => {
   expect(journal.whyUnwritable()).toBe('closed');
 });
 
-it('a journal whose commit failed writes nothing until there is room, and then takes deliveries again', async () => {
+it('a journal whose commit failed takes nothing until its file can be opened again, and then all', async () => {
   const folder = await aFolder();
-  let isFull = true;
-  let asked = 0;
-  const reopened = vi.fn();
-  const file = await openJournalFile({
-    ...{ folder, maxBytes: 2 ** 20, retryMs: 5, onReopened: reopened },
-    async makeRoom() {
-      asked += 1;
-      if (isFull) throw new Error('no room');
-    },
-  });
-  onTestFinished(() => file.close());
-  expect(file.broke(new Error('the disk failed'))).toBe('the disk failed');
-  await expect.poll(() => asked).toBeGreaterThan(3);
-  expect([file.trouble(), reopened.mock.calls.length]).toEqual(['no room', 0]);
-  isFull = false;
-  await expect.poll(() => file.trouble()).toBe(null);
-  expect(reopened).toHaveBeenCalledOnce();
+  const onReopened = vi.fn();
+  const options = { folder, maxBytes, stallMs: 5_000, retryMs: 5, onPut: () => undefined, onReopened };
+  const disk = await JournalDisk.open(options);
+  onTestFinished(() => disk.close());
+  const put = { put: [1, toAccountName('business'), 'status_changed', ''] as JournalKey, value: Buffer.from('{}') };
+  await mkdir(join(folder, 'probe')); // where the disk tries whether it can write
+  vi.spyOn(disk.database(), 'batch').mockRejectedValueOnce(new Error('the disk failed'));
+  const refusedFor = (why: string) => expect.objectContaining({ message: expect.stringContaining(why) });
+  await expect(disk.write(put)).rejects.toEqual(refusedFor('the disk failed'));
+  await expect.poll(() => disk.whyUnwritable()).toContain('EISDIR');
+  await expect(disk.write(put)).rejects.toEqual(refusedFor('EISDIR'));
+  expect(onReopened).not.toHaveBeenCalled();
+  await rm(join(folder, 'probe'), { recursive: true });
+  await expect.poll(() => disk.whyUnwritable()).toBe(null);
+  expect(onReopened).toHaveBeenCalledOnce();
+  await disk.write(put);
+  expect(disk.size().entries).toBe(1);
 });

@@ -1,9 +1,27 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isJsonObject, ownValue } from '../contracts/json.js';
+import { isJsonObject, type JsonObject, ownValue, readIncomingJson } from '../contracts/json.js';
 import { FaretrailError } from '../domain/errors.js';
 import { type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
-import type { RawDelivery } from './delivery-request.js';
+
+/** What the sender sent. */
+export interface RawContent {
+  headers: IncomingHttpHeaders;
+  rawBody: Buffer;
+}
+
+/** A delivery before the ingress reads its fields. */
+export interface RawDelivery extends RawContent {
+  body: JsonObject;
+  /** Do all JSON parsers read the same in it? */
+  isClear: boolean;
+}
+
+/** Reads the JSON object in the body; null for anything else, invalid UTF-8 included. */
+export function readRawDelivery({ headers, rawBody }: RawContent): RawDelivery | null {
+  const { value, flaw } = readIncomingJson(rawBody, { mustBeUtf8: true }) ?? {};
+  return isJsonObject(value) ? { headers, rawBody, body: value, isClear: flaw === null } : null;
+}
 
 /** Headers that tell where a delivery came from. Never `authorization` or `cookie`, unless a check needs them. */
 const keptHeaders = ['content-type', 'user-agent', 'x-request-id'];
@@ -14,7 +32,7 @@ const maxHeaderLength = 1_024;
 export function sealContent(
   sealer: Pick<Sealer, 'seal'>,
   key: ParkedDeliveryKey,
-  { rawBody, headers }: Pick<RawDelivery, 'headers' | 'rawBody'>,
+  { rawBody, headers }: RawContent,
   headersToCheck: readonly string[] = [],
 ): Promise<string> {
   const kept = [...keptHeaders, ...headersToCheck].flatMap((name) => {
@@ -30,7 +48,7 @@ export async function openContent(
   sealer: Pick<Sealer, 'unseal'>,
   key: ParkedDeliveryKey,
   sealed: string,
-): Promise<Pick<RawDelivery, 'headers' | 'rawBody'>> {
+): Promise<RawContent> {
   const content: unknown = JSON.parse(await sealer.unseal(sealed, parkedDeliveryId(key)));
   const body = ownValue(content, 'body');
   const headers = ownValue(content, 'headers');

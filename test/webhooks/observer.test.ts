@@ -1,8 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { createObserver } from '../../src/ingress-log.js';
 import { createIngressMetrics } from '../../src/observability/ingress-metrics.js';
 import { createLogger } from '../../src/observability/logging.js';
-import { createNewShapes } from '../../src/webhooks/new-shapes.js';
+import { createObserver } from '../../src/webhooks/observer.js';
 import { account, aStand, secretId } from './ingress-stand.js';
 
 afterEach(() => void vi.useRealTimers());
@@ -19,13 +18,13 @@ interface Line {
 }
 
 /** The observer of the ingress, with what it has logged and counts. */
-function anObserver() {
+function anObserver(now?: () => number) {
   const written: string[] = [];
   const logger = createLogger({ level: 'trace', process: 'ingress' }, { write: (line) => void written.push(line) });
   const metrics = createIngressMetrics();
   const lines = () => written.map((line) => JSON.parse(line) as Line);
   return {
-    observer: createObserver(logger, metrics),
+    observer: createObserver({ logger, metrics, ...(now && { now }) }),
     ...{ text: () => written.join(''), page: () => metrics.registry.metrics() },
     shapes: () => lines().filter(({ shape }) => shape !== undefined),
     refusals: () => lines().filter(({ level }) => level === 'warn'),
@@ -102,43 +101,59 @@ it('refusals are logged at once and then once a minute for each outcome, with th
   ]);
 });
 
-/** What a process finds, with a clock that stands still unless the test moves it. */
+/** An observer with a clock that stands still unless the test moves it. */
 function aSearch() {
   const clock = { now: 0 };
-  const find = createNewShapes(() => clock.now);
+  const told = anObserver(() => clock.now);
   const letters = (number: number) => [...String(number)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
   const long = (number: number) => letters(number).padEnd(40, 'x');
   const fields = Object.fromEntries(Array.from({ length: 400 }, (_, at) => [long(1_000 + at), at]));
   return {
+    ...told,
     clock,
     /** A large body, with a shape of its own for each turn. */
     wide: (turn: number) => Array.from({ length: 6 }).reduce<object>((inner) => ({ [long(turn)]: inner }), fields),
-    find: (body: object, outcome: 'accepted' | 'ended' = 'accepted') =>
-      find(kind, outcome, Buffer.from(JSON.stringify(body))),
+    see: (body: object, outcome: 'accepted' | 'ended' = 'accepted') =>
+      told.observer.body(kind, outcome, Buffer.from(JSON.stringify(body))),
+    counted: async (outcome: 'accepted' | 'ended') =>
+      Number(new RegExp(`new_shapes_total{${labels},outcome="${outcome}"} (.*)`).exec(await told.page())?.[1] ?? 0),
   };
 }
 
-it('a sender who knows an address fills neither log nor memory, and hides no shape of other outcomes', () => {
-  const { clock, wide, find } = aSearch();
-  const found = Array.from({ length: 50 }, (_, turn) => {
-    clock.now += 1_000;
-    return find(wide(turn));
-  });
-  const shown = found.flatMap((one) => (one?.shape ? [one.shape] : []));
-  expect(shown).toHaveLength(20);
-  for (const shape of shown) expect(shape.join('').length).toBeLessThan(7_000);
-  expect(shown[0]?.at(-1)).toBe('(the body holds more)');
-  expect(found.filter((one) => one?.shape === null)).toHaveLength(30);
-  clock.now += 1_000;
-  expect(find(wide(0)), 'seen before').toBeNull();
-  expect(find({ order_id: '1' }, 'ended')?.shape).toEqual(['(body): object', '/order_id: text']);
+it('a sender who knows an address fills neither log nor memory, and hides no shape of other outcomes', async () => {
+  const { clock, wide, see, shapes, counted } = aSearch();
+  for (let turn = 0; turn < 50; turn += 1, clock.now += 1_000) see(wide(turn));
+  expect(shapes()).toHaveLength(20);
+  for (const { shape } of shapes()) expect(shape?.join('').length).toBeLessThan(7_000);
+  expect(shapes()[0]?.shape?.at(-1)).toBe('(the body holds more)');
+  see(wide(0));
+  expect(await counted('accepted'), 'one was seen before').toBe(50);
+  see({ order_id: '1' }, 'ended');
+  expect(shapes().at(-1)).toMatchObject({ outcome: 'ended', shape: ['(body): object', '/order_id: text'] });
 });
 
-it('the ingress looks at ten bodies a second of an account, event type and outcome', () => {
-  const { clock, wide, find } = aSearch();
-  const findMany = () => Array.from({ length: 100 }, (_, turn) => find(wide(clock.now + turn))).filter(Boolean);
-  expect(findMany()).toHaveLength(10);
-  expect(find({}, 'ended')).not.toBeNull();
+it('the ingress looks at ten bodies a second of an account, event type and outcome', async () => {
+  const { clock, wide, see, counted } = aSearch();
+  for (let turn = 0; turn < 100; turn += 1) see(wide(turn));
+  see({}, 'ended');
+  expect([await counted('accepted'), await counted('ended')]).toEqual([10, 1]);
   clock.now += 1_000;
-  expect(findMany()).toHaveLength(10);
+  for (let turn = 100; turn < 200; turn += 1) see(wide(turn));
+  expect(await counted('accepted')).toBe(20);
+});
+
+it('the ingress warns once a minute why deliveries are not forwarded, and logs the rest for those who debug', () => {
+  vi.useFakeTimers();
+  const { observer, text } = anObserver();
+  const linesAfter = (ms: number) => {
+    vi.advanceTimersByTime(ms);
+    observer.notForwarded(new Error('the run takes no more'));
+    return ['"level":"warn"', '"level":"debug"'].map((level) => text().split(level).length - 1);
+  };
+  expect([linesAfter(0), linesAfter(59_000), linesAfter(1_000)]).toEqual([
+    [1, 0],
+    [1, 1],
+    [2, 1],
+  ]);
+  expect(text()).toContain('the run takes no more');
 });

@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import { expect, it, onTestFinished } from 'vitest';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import { createThreadedDeliveries } from '../../src/threaded-deliveries.js';
-import { TemporalUnavailable } from '../../src/webhooks/delivery-port.js';
+import { createThreadedDeliveries, TemporalUnavailable } from '../../src/webhooks/delivery-port.js';
 
 const key = { account: toAccountName('business'), orderId: toOrderId('42') };
+const about = { ...key, eventType: 'status_changed', deliveryId: 'd' } as const;
 
 /** A port over threads that answer each call with what this code makes of it; `die` in it ends them. */
 function aPort(code: string) {
@@ -28,25 +28,25 @@ function aPort(code: string) {
 
 it('deliveries that leave through a thread get the answers to their own calls', async () => {
   const { port } = aPort("{ value: call + ' ' + JSON.stringify(args) }");
-  const calls = [port.toOrder(key, []), port.readSubscription({ ...key, eventType: 'status_changed' })];
+  const calls = [port.toRun(about, []), port.readSubscription({ ...key, eventType: 'status_changed' })];
   const [first, second] = await Promise.all(calls);
-  expect(first).toBe('toOrder [{"account":"business","orderId":"42"},[]]');
+  expect(first).toBe(`toRun [${JSON.stringify(about)},[]]`);
   expect(second).toContain('readSubscription');
 });
 
 it('a delivery that fails in a thread tells an outage from a refusal', async () => {
   const out = aPort('{ reason: "no connection", isOut: true }');
-  await expect(out.port.toOrder(key, [])).rejects.toThrow(TemporalUnavailable);
+  await expect(out.port.toRun(about, [])).rejects.toThrow(TemporalUnavailable);
   const refused = aPort('{ reason: "takes no more signals", isOut: false }');
   const failed = { code: 'ForwardFailed', message: 'takes no more signals' };
-  await expect(refused.port.toOrder(key, [])).rejects.toMatchObject(failed);
+  await expect(refused.port.toRun(about, [])).rejects.toMatchObject(failed);
 });
 
 it('deliveries fail as an outage when their thread dies, and pass again once another one has started', async () => {
   const { port, threads, deaths } = aPort('call === "ping" ? die() : { value: "signalled" }');
-  await expect(Promise.all([port.ping(), port.toOrder(key, [])])).rejects.toThrow(TemporalUnavailable);
+  await expect(Promise.all([port.ping(), port.toRun(about, [])])).rejects.toThrow(TemporalUnavailable);
   expect(deaths).toEqual([expect.objectContaining({ message: 'it has died' })]);
-  await expect(port.toOrder(key, [])).rejects.toThrow(TemporalUnavailable);
+  await expect(port.toRun(about, [])).rejects.toThrow(TemporalUnavailable);
   await expect.poll(() => threads.length).toBe(2);
-  expect(await port.toOrder(key, [])).toBe('signalled');
+  expect(await port.toRun(about, [])).toBe('signalled');
 });

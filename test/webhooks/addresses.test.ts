@@ -1,12 +1,25 @@
 import fc from 'fast-check';
 import { afterEach, expect, it, vi } from 'vitest';
-import { createAddressRates } from '../../src/webhooks/server.js';
+import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
+import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
+import { createAddresses } from '../../src/webhooks/addresses.js';
 import { forAny } from '../support/for-any.js';
-import { account, aStand } from './ingress-stand.js';
+import { account, aStand, webhookKeys } from './ingress-stand.js';
 
 afterEach(() => void vi.useRealTimers());
 
-const address = { account, eventType: 'status_changed', generation: 'g1' } as const;
+const accounts = [{ name: account }];
+
+/** An allowance for each address, on a clock of the test. Takes one delivery at this generation. */
+function anAllowance(perSecond: number | null, now?: () => number) {
+  const readCapability = (_key: unknown, capability: string) => capability.split('.')[0];
+  const addresses = createAddresses({ accounts, readCapability, perSecond, ...(now && { now }) });
+  return (generation = 'g1') => {
+    const address = addresses.find(account, 'status_changed', `${generation}.mac`) ?? expect.fail('no address');
+    return addresses.take(address);
+  };
+}
+
 const about = (orderId: string) =>
   JSON.stringify({ event_type: 'status_changed', order_id: orderId, status: 'Driving' });
 
@@ -32,14 +45,14 @@ it('whatever the pace, an address gets its rate and a minute of it at once, and 
   const steps = fc.array(fc.nat({ max: 5_000 }), { minLength: 1, maxLength: 300 });
   forAny(fc.tuple(fc.integer({ min: 1, max: 50 }), steps), ([perSecond, pauses]) => {
     let now = 0;
-    const rates = createAddressRates(perSecond, () => now);
+    const take = anAllowance(perSecond, () => now);
     let taken = 0;
     let room = 60 * perSecond;
     for (const pause of pauses) {
       now += pause;
       room = Math.min(60 * perSecond, room + (pause / 1_000) * perSecond);
       for (let sent = 0; sent < 100; sent += 1) {
-        if (rates.take(address)) {
+        if (take()) {
           taken += 1;
           room -= 1;
         } else expect(room, 'a refusal although there was room').toBeLessThan(1.001);
@@ -51,12 +64,28 @@ it('whatever the pace, an address gets its rate and a minute of it at once, and 
 });
 
 it('the address that a rotation makes does not inherit what a stranger sends to the former one', () => {
-  const rates = createAddressRates(1, () => 0);
-  while (rates.take(address));
-  expect(rates.take({ ...address, generation: 'g2' })).toBe(true);
+  const take = anAllowance(1, () => 0);
+  while (take());
+  expect([take('g1'), take('g2')]).toEqual([false, true]);
 });
 
 it('an address may send any number where the limit is off', () => {
-  const rates = createAddressRates(null);
-  for (let sent = 0; sent < 10_000; sent += 1) expect(rates.take(address)).toBe(true);
+  const take = anAllowance(null);
+  for (let sent = 0; sent < 10_000; sent += 1) expect(take()).toBe(true);
+});
+
+it('the ingress computes the mac of an address once, and again for an address from before the keys changed', () => {
+  const key = { account, eventType: 'status_changed' } as const;
+  const older: KeyRing = [createNamedKey('w0', new Uint8Array(32).fill(1))];
+  const readCapability = vi.fn(createWebhookPaths([...webhookKeys, ...older]).readCapability);
+  const { find } = createAddresses({ accounts, readCapability, perSecond: null });
+  const read = (capability: string) => find(account, 'status_changed', capability)?.generation;
+  const capabilityOf = (keys: KeyRing) => {
+    const path = createWebhookPaths(keys).pathOf({ ...key, generation: 'g1' });
+    return path.slice(path.lastIndexOf('/') + 1);
+  };
+  const [good, old] = [capabilityOf(webhookKeys), capabilityOf(older)] as const;
+  for (let count = 0; count < 10; count += 1) expect(read(good)).toBe('g1');
+  expect(readCapability).toHaveBeenCalledOnce();
+  expect([read(old), read(good)]).toEqual(['g1', 'g1']);
 });

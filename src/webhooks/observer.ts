@@ -1,0 +1,140 @@
+import { hash } from 'node:crypto';
+import { bodyShape, shapeLines } from '../contracts/body-shape.js';
+import { readIncomingJson } from '../contracts/json.js';
+import type { SubscriptionKey } from '../domain/workflow-ids.js';
+import { type IntakeOutcome, isRefused } from './problems.js';
+import type { SecretPlace, SecretSighting } from './verification.js';
+
+/** The account and event type of a request, both empty unless its address is ours, and its answer. */
+export interface DeliveryKind {
+  account: string;
+  eventType: string;
+  outcome: IntakeOutcome;
+}
+
+/** What metrics and logs may show of one request to a delivery address. */
+export interface DeliveryFact extends DeliveryKind {
+  /** From the request line to the answer. */
+  seconds: number;
+}
+
+interface ObserverPorts {
+  logger: Record<'debug' | 'info' | 'warn' | 'error', (fields: object, text: string) => void>;
+  metrics: {
+    countDelivery(fact: DeliveryFact): void;
+    countNewShape(kind: DeliveryKind): void;
+    countSecretSeen(account: string, place: SecretPlace): void;
+  };
+  now?: () => number;
+}
+
+/** Receives what happens in the ingress. No call throws. */
+export type IngressObserver = ReturnType<typeof createObserver>;
+
+/** Header names come from outside. */
+const maxPlaces = 100;
+
+/** Makes metrics and log lines of what happens, without any secret or value of a request. No sender can fill the log. */
+export function createObserver({ logger, metrics, now = Date.now }: ObserverPorts) {
+  const places = new Set<string>();
+  const countUntold = createPace(now);
+  const newShapeOf = createShapeMemory(now);
+  return {
+    delivery(fact: DeliveryFact): void {
+      metrics.countDelivery(fact);
+      const { account, eventType, outcome } = fact;
+      const count = isRefused(outcome) ? countUntold(`${account}/${eventType}/${outcome}`) : null;
+      if (count !== null) logger.warn({ account, eventType, outcome, count }, 'deliveries were not taken');
+      if (outcome !== 'accepted') logger.debug({ account, eventType, outcome }, 'delivery not accepted as usual');
+    },
+    /** Looks whether a body has a shape that this process had not seen at this account, event type and outcome. */
+    body({ account, eventType }: SubscriptionKey, outcome: IntakeOutcome, rawBody: Buffer): void {
+      const kind = { account, eventType, outcome };
+      const shape = newShapeOf(kind, rawBody);
+      if (shape === null) return;
+      metrics.countNewShape(kind);
+      if (shape !== 'notShown') logger.info({ ...kind, shape }, 'a delivery had a body of a new shape');
+    },
+    /** In mode `path`: where a searched delivery held its secret. */
+    secretSeen({ account, eventType }: SubscriptionKey, sighting: SecretSighting): void {
+      metrics.countSecretSeen(account, sighting.place);
+      const place = `${account}/${eventType}/${sighting.place}/${sighting.at}`;
+      if (places.has(place) || places.size >= maxPlaces) return;
+      places.add(place);
+      logger.info({ account, eventType, ...sighting }, 'where the secret of a delivery was seen');
+    },
+    /** A request failed in an unexpected way. */
+    failure: (error: unknown): void => logger.error({ err: error }, 'a request failed'),
+    /** Deliveries could not be forwarded. A warning once a minute, since groups fail again and again; all at `debug`. */
+    notForwarded(error: Error): void {
+      const level = countUntold('not forwarded') === null ? 'debug' : 'warn';
+      logger[level]({ err: error }, 'deliveries could not be forwarded; they are tried again');
+    },
+  };
+}
+
+const tellEveryMs = 60_000;
+
+/** Counts by name. Gives the number since it gave the last one: at once, and then once a minute; otherwise null. */
+function createPace(now: () => number): (name: string) => number | null {
+  const told = new Map<string, { at: number; count: number }>();
+  return (name) => {
+    const last = told.get(name) ?? { at: Number.NEGATIVE_INFINITY, count: 0 };
+    const count = last.count + 1;
+    const isDue = now() - last.at >= tellEveryMs;
+    told.set(name, isDue ? { at: now(), count: 0 } : { ...last, count });
+    return isDue ? count : null;
+  };
+}
+
+/** What this process knows of one account, event type and outcome. Those are closed lists, so refused deliveries use up nothing of those
+ *  that were taken. */
+interface SeenShapes {
+  second: number;
+  looks: number;
+  hashes: Set<string>;
+}
+
+/** A look at a large body takes milliseconds. */
+const looksPerSecond = 10;
+/** After that each unseen shape is new again, and only counted. */
+const maxSeen = 20;
+/** Characters of a shape in the log. The deliveries of the service need about a thousand. */
+const maxCharacters = 6_000;
+
+/** Gives the shape of a body that this process has not seen yet: pointers and types, never a value, and `*` for a name that may be one.
+ *  `notShown`: the log has shown enough of them. */
+function createShapeMemory(now: () => number): (kind: DeliveryKind, rawBody: Buffer) => string[] | 'notShown' | null {
+  const kinds = new Map<string, SeenShapes>();
+
+  function mayLook(seen: SeenShapes): boolean {
+    const second = Math.floor(now() / 1_000);
+    if (second !== seen.second) [seen.second, seen.looks] = [second, 0];
+    seen.looks += 1;
+    return seen.looks <= looksPerSecond;
+  }
+
+  // Each delivery comes here. The body is parsed again for a look, so that none is held until its delivery is durable.
+  return ({ account, eventType, outcome }, rawBody) => {
+    const name = `${account}/${eventType}/${outcome}`;
+    const seen = kinds.get(name) ?? { second: 0, looks: 0, hashes: new Set<string>() };
+    kinds.set(name, seen);
+    if (!mayLook(seen)) return null;
+    const shape = boundedShape(readIncomingJson(rawBody, { mustBeUtf8: true })?.value);
+    const id = hash('sha256', shape.join('\n'), 'base64');
+    if (seen.hashes.has(id)) return null;
+    if (seen.hashes.size >= maxSeen) return 'notShown';
+    seen.hashes.add(id);
+    return shape;
+  };
+}
+
+function boundedShape(body: unknown): string[] {
+  const { fields, isCut } = bodyShape(body);
+  let room = maxCharacters;
+  const kept = fields.filter((field) => {
+    room -= JSON.stringify(field).length;
+    return room >= 0;
+  });
+  return shapeLines({ fields: kept, isCut: isCut || kept.length < fields.length });
+}
