@@ -9,7 +9,7 @@ import { createLogger } from '../observability/logging.js';
 import { createPayloadCodec, PayloadCodecError } from '../sealing/payload-codec.js';
 import type { CodecSettings } from '../settings/codec.js';
 import { answerBrokenRequest, contentType } from '../webhooks/problems.js';
-import { type AddCommand, addCommand, type CommandContext } from './command.js';
+import type { CommandContext, CommandSpec } from './command.js';
 import { exitCodes } from './failure.js';
 
 const help = `
@@ -22,13 +22,15 @@ own command line uses it with:
     --codec-endpoint http://127.0.0.1:8481`;
 
 /** `codec`: the endpoint that decrypts payloads for the Temporal UI and CLI. */
-export const addCodec: AddCommand = (program, run) => {
-  const does = 'decrypt payloads for the Temporal UI and its command line';
-  addCommand(program, 'codec', { does, more: help }).action(run(serve));
+export const codecCommand: CommandSpec = {
+  form: 'codec',
+  does: 'decrypt payloads for the Temporal UI and its command line',
+  more: help,
+  act: serve,
 };
 
 async function serve(context: CommandContext): Promise<number> {
-  const { payloads, codec: settings, logLevel } = context.loadSettings();
+  const { payloads, codec: settings, logLevel } = context.loadSettings(context.env);
   if (payloads.keys === null)
     throw new InvalidInput('FARETRAIL_PAYLOAD_KEYS: missing; set the keys that payloads are encrypted with');
   const logger = createLogger({ level: logLevel, process: 'codec' });
