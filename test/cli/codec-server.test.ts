@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type CodecServerOptions, startCodecServer } from '../../src/cli/codec.js';
+import { startCodecServer } from '../../src/cli/codec.js';
 import { type Env, loadCliConfig, type ReadFile } from '../../src/config.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
 import type { CodecSettings } from '../../src/settings/codec.js';
@@ -13,18 +13,18 @@ const payload = { metadata: { encoding: Buffer.from('json/plain').toString('base
 async function start(
   env: Record<string, string> = {},
   keys = `p1:${encodedKey(1)}`,
-  deadlines?: CodecServerOptions['deadlines'],
+  deadlines?: Parameters<typeof startCodecServer>[1],
 ) {
   const given = { FARETRAIL_CODEC_PORT: '0', FARETRAIL_CODEC_ORIGINS: ui, FARETRAIL_PAYLOAD_KEYS: keys };
   const { payloads, codec: settings } = loadCliConfig({ ...given, ...env });
   const told: string[] = [];
-  const server = await startCodecServer({
+  const options = {
     settings: settings as CodecSettings,
     codec: createPayloadCodec({ ...payloads, encrypts: true }),
-    onUnreadable: ({ code }) => told.push(code),
-    onFailure: (error) => told.push(String(error)),
-    ...(deadlines && { deadlines }),
-  });
+    onUnreadable: ({ code }: { code: string }) => told.push(code),
+    onFailure: (error: unknown) => told.push(String(error)),
+  };
+  const server = await startCodecServer(options, deadlines);
   onTestFinished(() => server.close());
   const ask = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     fetch(`${server.url}${path}`, {

@@ -9,7 +9,7 @@ import { fakeDriver } from '../../dev/sandbox/order/bodies.js';
 import { type DevServer, startDevServer } from '../../dev/stack/temporal/dev-server.js';
 import { findBrowser, openBrowser } from '../../dev/stack/ui/browser.js';
 import { driveTemporalUi, type TemporalUi } from '../../dev/stack/ui/temporal-ui.js';
-import { type CodecServer, startCodecServer } from '../../src/cli/codec.js';
+import { startCodecServer } from '../../src/cli/codec.js';
 import { loadCliConfig } from '../../src/config.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
 import { newRide, stop } from '../dev/sandbox/booking-calls.js';
@@ -125,7 +125,7 @@ async function readAll(ui: TemporalUi): Promise<Record<string, Buffer>> {
 
 const fail = (error: unknown) => expect.fail(String(error));
 
-async function startCodec(more: Record<string, string> = {}): Promise<CodecServer> {
+async function startCodec(more: Record<string, string> = {}) {
   const codecEnv = { FARETRAIL_CODEC_PORT: '0', FARETRAIL_CODEC_ORIGINS: server.uiUrl ?? '' };
   const { payloads, codec: settings } = loadCliConfig({ ...fleet.env, ...codecEnv, ...more });
   const codec = createPayloadCodec({ ...payloads, encrypts: true });
