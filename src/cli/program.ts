@@ -20,7 +20,7 @@ import { doctorCommand } from './doctor.js';
 import { eraseCommand } from './erase.js';
 import { exitCodes, toCliError } from './failure.js';
 import { noticeCommands } from './notice.js';
-import { orderCommands } from './order/follow.js';
+import { orderCommands } from './order/commands.js';
 import { probeCommand } from './probe/probe.js';
 import { replayCommand } from './replay.js';
 import { rideCommands } from './ride.js';

@@ -18,7 +18,7 @@ import { accountOption, inputOption, limitOption, notifyOption, option, orderOpt
 import { type CommandLine, inSession, type Noun, reading, type Session } from './command.js';
 import { CliFailure, exitCodes } from './failure.js';
 import { listing, listRuns, type RunFilter, runsQuery } from './lists.js';
-import { knownOf, trailText } from './order/show.js';
+import { knownOf, trailText } from './order/view.js';
 import { tellStart } from './processes.js';
 import { attentionText, type ShownRun, sendUpdate, showRun, watchRun } from './runs.js';
 import { cardText, paint, plain, toLines, utc } from './text.js';

@@ -8,7 +8,7 @@ import {
   withCommand,
 } from '../../src/cli/attention.js';
 import { runsQuery, toStatusFilter } from '../../src/cli/lists.js';
-import { type ListedOrder, orderColumns } from '../../src/cli/order/show.js';
+import { type ListedOrder, orderColumns } from '../../src/cli/order/view.js';
 import {
   subscriptionColumns,
   subscriptionEndText,

@@ -2,7 +2,7 @@ import { stripVTControlCharacters as withoutColour } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import { createContext, type Session } from '../../src/cli/command.js';
-import { changesBetween, changeText, timelineLine, trailText as trailShown } from '../../src/cli/order/show.js';
+import { changesBetween, changeText, timelineLine, trailText as trailShown } from '../../src/cli/order/view.js';
 import { standingText } from '../../src/cli/ride.js';
 import { type AskedRun, decisionsText, readDecisions, watchRun } from '../../src/cli/runs.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import { changesBetween, changeText } from '../../../src/cli/order/show.js';
+import { changesBetween, changeText } from '../../../src/cli/order/view.js';
 import { paint } from '../../../src/cli/text.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';

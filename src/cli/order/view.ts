@@ -3,11 +3,10 @@ import type { OrderTrail } from '../../client/index.js';
 import { type FollowOrderKey, fromFollowOrderId } from '../../domain/workflow-ids.js';
 import { toRunTimes } from '../../temporal/runs.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey } from '../../workflows/search-attributes.js';
-import { accountOption, limitOption, option } from '../arguments.js';
-import { type CommandSpec, inSession, type Session } from '../command.js';
+import type { Session } from '../command.js';
 import { CliFailure } from '../failure.js';
-import { listing, listRuns, type RunFilter, runsQuery, toStatusFilter } from '../lists.js';
-import { attentionText, type ReadRun, type ShownRun, showRun, watchRun } from '../runs.js';
+import { listing, listRuns, type RunFilter, runsQuery } from '../lists.js';
+import { attentionText, type ReadRun, type ShownRun, watchRun } from '../runs.js';
 import { type Columns, cardText, clip, type Pair, paint, plain, utc } from '../text.js';
 
 /** The run of an order. Its `find` throws `CliFailure` NotFollowed. */
@@ -94,27 +93,6 @@ function detailPairs(details: Record<string, unknown>, prefix = ''): Pair[] {
 const detailText = (text: string): string =>
   /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/.test(text) ? `${utc(text)} UTC` : plain(text);
 
-/** `order show <account> <orderId>`: the trail of an order, open or ended. */
-export const showCommand: CommandSpec = {
-  form: 'show <account> <orderId>',
-  does: 'show the trail of an order; needs no worker',
-  examples: ['partner 42'],
-  act: inSession((session, key: FollowOrderKey) => showRun(session, orderRun(session, key))),
-};
-
-const watchHelp = `
-Ends with 0 when the order has ended, with 1 when the run failed. Ctrl-C ends
-the watching (exit code 130); the run goes on following the order.`;
-
-/** `order watch <account> <orderId>`: each change as it comes, until the end. */
-export const watchCommand: CommandSpec = {
-  form: 'watch <account> <orderId>',
-  does: 'print each change of an order until it ends',
-  examples: ['partner 42', `partner 42 --json | jq -r 'select(.change == "status") | .status'`],
-  more: watchHelp,
-  act: inSession(watchOrder),
-};
-
 /** Prints each change until the run ends, and gives the exit code. Throws `RunFailed`. */
 export function watchOrder(session: Session, key: FollowOrderKey): Promise<number> {
   let seen: OrderTrail | null = null;
@@ -173,11 +151,6 @@ function newEntries(before: readonly TimelineEntry[], now: readonly TimelineEntr
   return now.slice(known + 1);
 }
 
-const listHelp = `
-Running orders come first, the newest at the top; then those that have ended,
-the last one at the top, for as long as Temporal keeps them. The list is about a
-second behind the runs. To see what needs a person: faretrail attention`;
-
 /** One order of the list. */
 export type ListedOrder = ReturnType<typeof toListedOrder>[number];
 
@@ -200,22 +173,10 @@ export const orderColumns: Columns<ListedOrder> = {
 };
 
 /** `order list`: runs of orders by account and status. */
-export const listCommand: CommandSpec = {
-  form: 'list',
-  does: 'list followed orders',
-  examples: ['--running', '--account partner --status Driving --limit 200'],
-  more: listHelp,
-  options: [
-    accountOption(),
-    option('--status <status>', 'only with this status, such as Driving', toStatusFilter),
-    option('--running', 'only running ones'),
-    limitOption(),
-  ],
-  act: listing({
-    name: 'orders',
-    empty: 'No order fits.',
-    columns: orderColumns,
-    find: (session, { limit, ...filter }: RunFilter & { limit: number }) =>
-      listRuns(session, runsQuery('followOrder', filter), limit, toListedOrder),
-  }),
-};
+export const listOrders = listing({
+  name: 'orders',
+  empty: 'No order fits.',
+  columns: orderColumns,
+  find: (session, { limit, ...filter }: RunFilter & { limit: number }) =>
+    listRuns(session, runsQuery('followOrder', filter), limit, toListedOrder),
+});

@@ -2,22 +2,32 @@ import type { AskOptions, OrderHandle, OrderTrail } from '../../client/index.js'
 import { toInstant } from '../../domain/instant.js';
 import { type FollowOrderInput, parseFollowOrderInput } from '../../domain/order/input.js';
 import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js';
-import { notifyOption, option, reasonOption, required } from '../arguments.js';
+import { accountOption, limitOption, notifyOption, option, reasonOption, required } from '../arguments.js';
 import { inSession, type Noun, reading, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
+import { toStatusFilter } from '../lists.js';
 import { tellStart } from '../processes.js';
-import { sendUpdate, viewRun } from '../runs.js';
+import { sendUpdate, showRun, viewRun } from '../runs.js';
 import { paint, plain, utc } from '../text.js';
 import { importCommand } from './import.js';
-import { listCommand, orderRun, showCommand, trailText, watchCommand, watchOrder } from './show.js';
+import { listOrders, orderRun, trailText, watchOrder } from './view.js';
 
-const help = `
+const followHelp = `
 An order has one run. Following it again only adds what is new: a reference, a
 pick-up time, receivers of notices. When the run failed, was cancelled or was
 terminated, the command starts another one. When it was stopped or has expired,
 only --again starts another one. Once the order has ended, its trail is shown.
 Each --notify receives the status now and each change, but nothing of an order
 that has ended.`;
+
+const watchHelp = `
+Ends with 0 when the order has ended, with 1 when the run failed. Ctrl-C ends
+the watching (exit code 130); the run goes on following the order.`;
+
+const listHelp = `
+Running orders come first, the newest at the top; then those that have ended,
+the last one at the top, for as long as Temporal keeps them. The list is about a
+second behind the runs. To see what needs a person: faretrail attention`;
 
 /** `order …` */
 export const orderCommands: Noun = {
@@ -34,7 +44,7 @@ export const orderCommands: Noun = {
         'partner 42 --notify trip/9:orderChanged',
         'partner 42 --again',
       ],
-      more: help,
+      more: followHelp,
       options: [
         option('--reference <text>', 'your own id of the order'),
         option('--scheduled-at <instant>', 'pick-up time, ISO 8601 with offset', toInstant),
@@ -45,8 +55,19 @@ export const orderCommands: Noun = {
       act: reading(toFollowing, follow),
     },
     importCommand,
-    showCommand,
-    watchCommand,
+    {
+      form: 'show <account> <orderId>',
+      does: 'show the trail of an order; needs no worker',
+      examples: ['partner 42'],
+      act: inSession((session, key: FollowOrderKey) => showRun(session, orderRun(session, key))),
+    },
+    {
+      form: 'watch <account> <orderId>',
+      does: 'print each change of an order until it ends',
+      examples: ['partner 42', `partner 42 --json | jq -r 'select(.change == "status") | .status'`],
+      more: watchHelp,
+      act: inSession(watchOrder),
+    },
     {
       form: 'refresh <account> <orderId>',
       does: 'read the order at the service now',
@@ -62,7 +83,19 @@ export const orderCommands: Noun = {
         change(session, key, (order, inTime) => order.stop(reason, inTime)),
       ),
     },
-    listCommand,
+    {
+      form: 'list',
+      does: 'list followed orders',
+      examples: ['--running', '--account partner --status Driving --limit 200'],
+      more: listHelp,
+      options: [
+        accountOption(),
+        option('--status <status>', 'only with this status, such as Driving', toStatusFilter),
+        option('--running', 'only running ones'),
+        limitOption(),
+      ],
+      act: listOrders,
+    },
   ],
 };
 
