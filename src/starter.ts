@@ -36,8 +36,8 @@ process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   stdout: process.stdout,
   stderr: process.stderr,
-  loadSettings: (over) => loadCliConfig({ ...process.env, ...over }),
-  loadSettingsWithSecrets: (over) => loadConfig({ ...process.env, ...over }),
+  loadSettings: loadCliConfig,
+  loadSettingsWithSecrets: loadConfig,
   userName: userName(),
   question: process.stdin.isTTY && process.stderr.isTTY ? question : undefined,
   onInterrupt(act) {

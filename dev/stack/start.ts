@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { Client } from 'pg';
-import { paintFor, tableText } from '../../src/cli/text.js';
+import { asShown, paint, tableText } from '../../src/cli/text.js';
 import { FaretrailError } from '../../src/domain/errors.js';
 import { connectClient } from '../../src/temporal/connection.js';
 import { startSandbox } from '../sandbox/sandbox.js';
@@ -18,8 +18,7 @@ import { usualOrFreePort } from './temporal/free-port.js';
 import { projectRoot } from './temporal/project-root.js';
 
 const folder = join(projectRoot, '.faretrail');
-const paint = paintFor(process.stdout.isTTY, process.env.NO_COLOR);
-const say = (line: string) => console.log(line);
+const say = (line: string) => console.log(asShown(line, process.stdout.isTTY, process.env.NO_COLOR));
 const inProject = (file: string) => file.slice(projectRoot.length + 1);
 const heading = (text: string) => say(`\n${paint('strong', text)}`);
 
@@ -127,7 +126,7 @@ async function followAll({ sandbox, isAllSandboxed, temporal, settings }: Stage)
   say('subscribed account business: changes of its orders are delivered; those of partner are found by reads');
   heading(`Sample orders, a step every ${stepMs / 1_000} seconds (times in UTC)`);
   const rides = await followSamples(sandbox, client, taskQueue);
-  const trails = await Promise.all(rides.map((ride) => showLive(ride, say, paint)));
+  const trails = await Promise.all(rides.map((ride) => showLive(ride, say)));
   const results = rides.map((ride, index) => {
     const trail = trails[index];
     const fault = trail ? findFault(ride, trail) : 'no trail';
@@ -140,7 +139,7 @@ async function followAll({ sandbox, isAllSandboxed, temporal, settings }: Stage)
     trail?.timeline.map(({ status }) => status).join(' > ') ?? '',
     fault === null ? paint('good', trail?.outcome ?? '') : paint('bad', fault),
   ]);
-  say(tableText(['order', 'what', 'timeline', 'outcome'], rows, paint));
+  say(tableText(['order', 'what', 'timeline', 'outcome'], rows));
   const deliveries = trails.reduce((sum, trail) => sum + trail.deliveries.received, 0);
   say(`Deliveries that reached orders: ${deliveries}`);
   const { byOperation } = sandbox.counts();

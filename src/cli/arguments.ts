@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Argument, InvalidArgumentError } from 'commander';
+import { Argument, InvalidArgumentError, Option } from 'commander';
 import { businessOperations } from '../domain/call.js';
 import { InvalidInput } from '../domain/errors.js';
 import { readInput } from '../domain/input-fields.js';
@@ -8,15 +8,16 @@ import { type Notify, toReceiver } from '../domain/notify/receivers.js';
 import { toDeliveryId } from '../domain/parked.js';
 import { toRideRequestId } from '../domain/ride/input.js';
 import { wordOf } from '../domain/schema.js';
+import { parseEndInput } from '../domain/subscription/input.js';
 import { eventTypes } from '../domain/subscription/subscription.js';
 import { originRule, toOrigin } from '../domain/web-address.js';
 
-/** Turns a parser of ours into one of commander's: its `InvalidInput`, which names `field`, becomes wrong usage. */
-export const checked =
-  <T>(parse: (text: string, field?: string) => T, field?: string) =>
+/** Turns a parser of ours into one of commander's: its `InvalidInput`, which names the field, becomes wrong usage. */
+const checked =
+  <T>(parse: (text: string) => T) =>
   (text: string): T => {
     try {
-      return field === undefined ? parse(text) : parse(text, field);
+      return parse(text);
     } catch (error) {
       if (error instanceof InvalidInput) throw new InvalidArgumentError(`${error.message}.`);
       throw error;
@@ -53,43 +54,67 @@ export function knownArgument(form: string): Argument {
   return argument.choices(read).argParser(checked((text) => readInput(wordOf(read), text, name)));
 }
 
+/** An option of a command. `read` checks its text before any connection; its `InvalidInput` becomes wrong usage. */
+export function option(flags: string, what: string, read?: (text: string, field: string) => unknown): Option {
+  const made = new Option(flags, what);
+  return read ? made.argParser(checked((text) => read(text, `--${made.name()}`))) : made;
+}
+
+/** Reads a text that `isFit` takes. Throws `InvalidInput` that names the field and the rule. */
+export const textThat = (isFit: (text: string) => boolean, rule: string) => (text: string, field: string) => {
+  if (isFit(text)) return text;
+  throw new InvalidInput(`${field}: must be ${rule}`);
+};
+
+/** An option that the command needs. */
+export const required = (made: Option): Option => made.makeOptionMandatory();
+
 /** Narrows a list to one account. */
-export const accountOption = ['--account <name>', 'only of this account', checked(toAccountName, '--account')] as const;
+export const accountOption = (what = 'only of this account') => option('--account <name>', what, toAccountName);
 
 /** The order that a command needs beside its arguments. */
-export const orderOption = (what: string) => ['--order <orderId>', what, checked(toOrderId, '--order')] as const;
+export const orderOption = (what: string) => option('--order <orderId>', what, toOrderId);
 
 /** Why the caller stops, ends or discards something. */
-export const reasonOption = ['--reason <text>', 'why, 1 to 200 characters'] as const;
+export const reasonOption = () =>
+  option('--reason <text>', 'why, 1 to 200 characters', (reason) => parseEndInput({ reason }).reason);
 
-/** Where the ingress is reached from outside. */
-export const publicUrlOption = ['--public-url <url>', 'public https base of the ingress'] as const;
+/** The JSON document of a command. */
+export const inputOption = (what: string) => option('--input <file>', `${what}; - for standard input`, readJsonInput);
 
 /** How many entries a list shows. */
-export const limitOption = [
-  '--limit <number>',
-  'how many to show, 1 to 1000',
-  checked(toNumber, '--limit'),
-  50,
-] as const;
+export const limitOption = () => option('--limit <number>', 'how many to show, 1 to 1000', toNumber).default(50);
+
+/** Receivers of notices; may be given several times. */
+export const notifyOption = () =>
+  new Option('--notify <who>', 'send each change to a URL, or to workflowId:signal; may be repeated').argParser(
+    (text, before: Notify[] = []) => [...before, checked(toNotify)(text)],
+  );
+
+/** The last colon ends the workflow id, which may hold colons itself. */
+function toNotify(text: string): Notify {
+  const isUrl = /^[a-z]+:\/\//i.test(text);
+  const [, workflowId, signal] = /^(.+):([^:]+)$/.exec(text) ?? [];
+  if (!isUrl && !signal) throw new InvalidInput('--notify: must be a URL, or workflowId:signal');
+  return toReceiver(isUrl ? { url: text } : { workflowId, signal }, '--notify');
+}
 
 /** Reads a whole number from 1 to 1000. Throws `InvalidInput` naming `field`. */
-export function toNumber(text: string, field = 'number'): number {
+export function toNumber(text: string, field: string): number {
   const number = Number(text);
   if (!/^\d+$/.test(text) || number < 1 || number > 1_000)
     throw new InvalidInput(`${field}: must be a whole number from 1 to 1000`);
   return number;
 }
 
-/** Reads the JSON document of `--input` from a file, or from standard input for "-". Throws `InvalidInput`. */
-export function readJsonInput(file: string): unknown {
+/** Reads a JSON document from a file, or from standard input for "-". Throws `InvalidInput` naming `field`. */
+function readJsonInput(file: string, field: string): unknown {
   try {
     return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8')); // 0 is standard input
   } catch (error) {
     // The message of a syntax error quotes the text, which may hold personal data.
-    if (error instanceof SyntaxError)
-      throw new InvalidInput(`--input: ${file === '-' ? 'standard input' : file} is not JSON`);
-    throw new InvalidInput(`--input: ${file} cannot be read${inBrackets(error)}`);
+    const why = error instanceof SyntaxError ? 'is not JSON' : `cannot be read${inBrackets(error)}`;
+    throw new InvalidInput(`${field}: ${file === '-' ? 'standard input' : file} ${why}`);
   }
 }
 
@@ -97,25 +122,10 @@ export function readJsonInput(file: string): unknown {
 export const inBrackets = (error: unknown): string =>
   error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
 
-/** A receiver of notices; may be given several times. */
-export const notifyOption = [
-  '--notify <who>',
-  'send each change to a URL, or to workflowId:signal; may be repeated',
-  (text: string, before?: Notify[]) => [...(before ?? []), checked(readReceiver)(text)],
-] as const;
-
-/** The last colon ends the workflow id, which may hold colons itself. */
-function readReceiver(text: string): Notify {
-  const isUrl = /^[a-z]+:\/\//i.test(text);
-  const [, workflowId, signal] = /^(.+):([^:]+)$/.exec(text) ?? [];
-  if (!isUrl && !signal) throw new InvalidInput('--notify: must be a URL, or workflowId:signal');
-  return toReceiver(isUrl ? { url: text } : { workflowId, signal }, '--notify');
-}
-
 const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Reads `90s`, `30m`, `24h`, `2d` or `0`. Throws `InvalidInput` naming `field`. */
-export function toDurationMs(text: string, field = 'duration'): number {
+export function toDurationMs(text: string, field: string): number {
   const [, number = '', unit] = /^(\d{1,9})(ms|s|m|h|d)?$/.exec(text) ?? [];
   const perUnit = unit === undefined ? 1 : unitMs[unit];
   if (number === '' || perUnit === undefined || (unit === undefined && Number(number) !== 0)) {

@@ -1,9 +1,11 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
+import type { QueryDefinition } from '@temporalio/common';
 import { type Attention, isConcernCode } from '../domain/attention.js';
 import { callWaits } from '../domain/call.js';
 import { parkReasonTexts } from '../domain/delivery.js';
 import type { AccountName } from '../domain/keys.js';
 import { publishedDelivery } from '../domain/published.js';
+import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import { publishedLease } from '../domain/token-lease.js';
 import {
   fromAccessTokenId,
@@ -25,9 +27,9 @@ import {
 } from '../workflows/messages.js';
 import { rideAccountKey, rideAttentionKey } from '../workflows/search-attributes.js';
 import { accountOption, limitOption } from './arguments.js';
-import { type AddCommand, addCommand, quoted, type Session } from './command.js';
-import { attentionQuery, type Found, listing, listRuns, otherAccountsQuery, readEach } from './lists.js';
-import { accountQueue, findWatch, hasWorker, noWorkerText } from './processes.js';
+import { type CommandSpec, quoted, type Session } from './command.js';
+import { allOf, type Found, followedQuery, isOfAccount, isRunning, listing, listRuns, readEach } from './lists.js';
+import { findWatch, judgeWorker } from './processes.js';
 import { type Columns, utc } from './text.js';
 
 const help = `
@@ -38,12 +40,13 @@ each with the command that helps or shows more. The list is about a second
 behind the runs.`;
 
 /** `attention`: the runs of every type that need a person. */
-export const addAttention: AddCommand = (program, run) => {
-  const does = 'list what needs a person, and the command that helps';
-  addCommand(program, 'attention', { does, examples: ['', '--account business --json'], more: help })
-    .option(...accountOption)
-    .option(...limitOption)
-    .action(run(listRunsInNeed));
+export const attentionCommand: CommandSpec = {
+  form: 'attention',
+  does: 'list what needs a person, and the command that helps',
+  examples: ['', '--account business --json'],
+  more: help,
+  options: [accountOption(), limitOption()],
+  act: (context, given: { account?: AccountName; limit: number }) => listRunsInNeed(context, given),
 };
 
 async function findRunsInNeed(
@@ -51,11 +54,16 @@ async function findRunsInNeed(
   { account, limit }: { account?: AccountName; limit: number },
 ): Promise<Found<RunInNeed>> {
   const until = Date.now() + answersWithinMs;
-  const query = attentionQuery(account);
-  const { rows, hasMore } = await listRuns(session, { query, limit }, (info) => readOne(session, info, until));
+  const { rows, hasMore } = await listRuns(session, attentionQuery(account), limit, (info) =>
+    readOne(session, info, until),
+  );
   const accounts = await accountsInNeed(session, account);
   return { rows: [...accounts, ...rows.filter(isFirst)], hasMore };
 }
+
+/** The running runs of every type that need a person. A parked delivery always does. */
+export const attentionQuery = (account: AccountName | undefined): string =>
+  allOf(isRunning, `(${names.attention} IS NOT NULL OR WorkflowType = 'parkedDelivery')`, isOfAccount(account));
 
 /** False for a token or an order whose trouble the watch of the account shows for all its orders. */
 const isFirst = ({ kind, account, code }: RunInNeed, _: number, all: readonly RunInNeed[]): boolean =>
@@ -69,9 +77,10 @@ const mostAccounts = 50;
 async function accountsInNeed(session: Session, account: AccountName | undefined): Promise<RunInNeed[]> {
   const seen: string[] = [];
   while (seen.length < mostAccounts) {
-    const query = otherAccountsQuery(seen, { account, taskQueue: session.config.taskQueue });
-    const { rows } = await listRuns(session, { query, limit: 1 }, (info) => [
-      info.typedSearchAttributes.get(rideAccountKey),
+    const others = `${names.account} ${seen.length === 0 ? 'IS NOT NULL' : `NOT IN (${seen.map(quote)})`}`;
+    const query = followedQuery(session.config.taskQueue, others, isOfAccount(account));
+    const { rows } = await listRuns(session, query, 1, ({ typedSearchAttributes }) => [
+      typedSearchAttributes.get(rideAccountKey),
     ]);
     const [name] = rows;
     if (name === undefined || seen.includes(name)) break;
@@ -80,9 +89,8 @@ async function accountsInNeed(session: Session, account: AccountName | undefined
   return await readEach(seen, async (name): Promise<RunInNeed[]> => {
     const account = name as AccountName;
     const about = { kind: 'account', account, id: name, workflowId: '', since: null } as const;
-    const queue = accountQueue(session, account);
-    if (!(await hasWorker(session, queue)))
-      return [withCommand({ ...about, code: 'noWorker', message: noWorkerText(queue) })];
+    const { result, message } = await judgeWorker(session, account);
+    if (result === 'failed') return [withCommand({ ...about, code: 'noWorker', message })];
     const watch = await findWatch(session, account);
     return typeof watch === 'string' ? [withCommand({ ...about, code: 'noWatch', message: watch })] : [];
   });
@@ -108,116 +116,115 @@ export interface RunInNeed {
   command: string;
 }
 
-/** What the list shows of a run, and the query for the rest. */
-interface Recognised {
-  kind: RunKind;
-  account: string;
-  id: string;
-  /** Its attention, where Temporal shows it without a worker. */
-  shown?: { code?: string; message: string; since: string } | undefined;
-  /** A query whose answer has an `attention`. */
-  query?: string;
-}
-
 /** For the answers of all runs together, so that the command ends without a worker, too. */
 const answersWithinMs = 8_000;
 
 async function readOne(session: Session, info: WorkflowExecutionInfo, until: number): Promise<RunInNeed[]> {
-  const recognised = toRecognised(info);
-  if (!recognised) return []; // the id is not ours, so this run fails by itself
-  const { shown, query, ...named } = recognised;
-  const attention = query === undefined ? shown : await readAttention(session, info.workflowId, query, until);
-  const code = shown?.code ?? info.typedSearchAttributes.get(rideAttentionKey) ?? '-';
+  const { workflowId, typedSearchAttributes } = info;
+  const { kind, nameOf, query, shown } = runKinds[info.type] ?? {};
+  const name = nameOf?.(workflowId);
+  if (!kind || !name) return []; // the id is not ours, so this run fails by itself
+  const known = shown?.(info);
+  const attention = query === undefined ? known : await readAttention(session, workflowId, query, until);
+  const code = known?.code ?? typedSearchAttributes.get(rideAttentionKey) ?? '-';
   const { message = null, since = null } = attention ?? {};
-  return [withCommand({ ...named, workflowId: info.workflowId, code, message, since })];
+  return [withCommand({ kind, ...name, workflowId, code, message, since })];
 }
 
 async function readAttention(
   { client }: Session,
   workflowId: string,
-  query: string,
+  query: QueryDefinition<{ attention: Attention | null }>,
   until: number,
 ): Promise<Attention | undefined> {
   try {
-    const withinMs = Math.max(until - Date.now(), 1);
-    const answer = await runOf(client, workflowId).query<{ attention: Attention | null }>(query, { withinMs });
+    const answer = await runOf(client, workflowId).query(query, { withinMs: Math.max(until - Date.now(), 1) });
     return answer.attention ?? undefined;
   } catch {
     return undefined;
   }
 }
 
-function toRecognised({ type, workflowId, memo, startTime }: WorkflowExecutionInfo): Recognised | undefined {
-  switch (type) {
-    case 'followOrder':
-      return named('order', fromFollowOrderId(workflowId), 'orderId', { query: orderTrailQuery.name });
-    case 'accountWatch':
-      return named('watch', fromAccountWatchId(workflowId), 'account', { query: watchStatusQuery.name });
-    case 'requestRide':
-      return named('ride', fromRequestRideId(workflowId), 'requestId', { query: rideStatusQuery.name });
-    case 'subscription':
-      return named('subscription', fromSubscriptionId(workflowId), 'eventType', {
-        query: subscriptionStatusQuery.name,
-      });
-    case 'companyReport':
-      return named('report', fromCompanyReportId(workflowId), 'about', { query: reportStatusQuery.name });
-    case 'businessCall': {
-      const key = fromBusinessCallId(workflowId);
-      const shown = key && callWaits(key, startTime.toISOString());
-      return key && { kind: 'call', account: key.account, id: `${key.operation}/${key.key}`, shown };
-    }
-    case 'accessToken': {
-      const key = fromAccessTokenId(workflowId);
-      const failure = publishedLease(memo)?.failure;
-      const shown = failure ? { message: failure.message, since: failure.at } : undefined;
-      return key && { kind: 'token', account: key.account, id: key.scope || 'unscoped', shown };
-    }
-    case 'parkedDelivery': {
-      const { reason, receivedAt } = publishedDelivery(memo) ?? {};
-      const shown =
-        reason && receivedAt
-          ? { code: reason, message: parkReasonTexts[reason], since: receivedAt }
-          : { code: 'parked', message: 'No worker has handled it yet.', since: startTime.toISOString() };
-      return named('parked', fromParkedDeliveryId(workflowId), 'deliveryId', { shown });
-    }
-    default:
-      return undefined;
-  }
+/** How the list shows the runs of a workflow type. */
+interface Shown {
+  kind: RunKind;
+  nameOf(workflowId: string): Pick<RunInNeed, 'account' | 'id'> | undefined;
+  /** Its answer has the attention. */
+  query?: QueryDefinition<{ attention: Attention | null }>;
+  /** The attention, where Temporal shows it without a worker. */
+  shown?(info: WorkflowExecutionInfo): { code?: string; message: string; since: string } | undefined;
 }
 
-/** A run whose id is one field of its key. */
-function named<Name extends string>(
-  kind: RunKind,
-  key: ({ account: string } & Record<Name, string>) | undefined,
-  name: Name,
-  attention: Pick<Recognised, 'shown' | 'query'>,
-): Recognised | undefined {
-  return key && { kind, account: key.account, id: key[name], ...attention };
-}
+/** Reads a workflow id whose key names the run by one field. */
+const naming =
+  <Name extends string>(
+    toKey: (workflowId: string) => ({ account: string } & Record<Name, string>) | undefined,
+    name: Name,
+  ): Shown['nameOf'] =>
+  (workflowId) => {
+    const key = toKey(workflowId);
+    return key && { account: key.account, id: key[name] };
+  };
+
+const runKinds: Readonly<Record<string, Shown>> = {
+  followOrder: { kind: 'order', nameOf: naming(fromFollowOrderId, 'orderId'), query: orderTrailQuery },
+  accountWatch: { kind: 'watch', nameOf: naming(fromAccountWatchId, 'account'), query: watchStatusQuery },
+  requestRide: { kind: 'ride', nameOf: naming(fromRequestRideId, 'requestId'), query: rideStatusQuery },
+  subscription: {
+    ...{ kind: 'subscription', nameOf: naming(fromSubscriptionId, 'eventType'), query: subscriptionStatusQuery },
+  },
+  companyReport: { kind: 'report', nameOf: naming(fromCompanyReportId, 'about'), query: reportStatusQuery },
+  businessCall: {
+    kind: 'call',
+    nameOf(workflowId) {
+      const key = fromBusinessCallId(workflowId);
+      return key && { account: key.account, id: `${key.operation}/${key.key}` };
+    },
+    shown({ workflowId, startTime }) {
+      const key = fromBusinessCallId(workflowId);
+      return key && callWaits(key, startTime.toISOString());
+    },
+  },
+  accessToken: {
+    kind: 'token',
+    nameOf(workflowId) {
+      const key = fromAccessTokenId(workflowId);
+      return key && { account: key.account, id: key.scope || 'unscoped' };
+    },
+    shown({ memo }) {
+      const failure = publishedLease(memo)?.failure;
+      return failure ? { message: failure.message, since: failure.at } : undefined;
+    },
+  },
+  parkedDelivery: {
+    kind: 'parked',
+    nameOf: naming(fromParkedDeliveryId, 'deliveryId'),
+    shown({ memo, startTime }) {
+      const { reason, receivedAt } = publishedDelivery(memo) ?? {};
+      if (reason && receivedAt) return { code: reason, message: parkReasonTexts[reason], since: receivedAt };
+      return { code: 'parked', message: 'No worker has handled it yet.', since: startTime.toISOString() };
+    },
+  },
+};
 
 const tokenCodes: readonly string[] = ['credentialsRejected', 'scopeRejected', 'grantRejected'];
 
 /** The command that helps or shows more, word by word. */
 function commandFor({ kind, account, id, code }: Pick<RunInNeed, 'kind' | 'account' | 'id' | 'code'>): string[] {
   if (kind === 'token' || tokenCodes.includes(code)) return ['token', 'list'];
-  switch (kind) {
-    case 'order':
-      return ['order', 'show', account, id];
-    case 'ride':
-      return code === 'outcomeUnknown' ? ['ride', 'resolve', account, id] : ['probe', account];
-    case 'subscription':
-      return code === 'subscriptionSilent'
-        ? ['subscription', 'rotate', account, id]
-        : ['subscription', 'list', '--account', account];
-    case 'parked':
-      return ['delivery', 'route', account, id, '--order', 'ID'];
-    case 'account':
-      return ['doctor'];
-    case 'watch':
-    case 'call':
-    case 'report':
-      return ['probe', account];
-  }
+  const probe = ['probe', account];
+  const commands: Record<Exclude<RunKind, 'token'>, string[]> = {
+    order: ['order', 'show', account, id],
+    ride: code === 'outcomeUnknown' ? ['ride', 'resolve', account, id] : probe,
+    subscription: [
+      'subscription',
+      ...(code === 'subscriptionSilent' ? ['rotate', account, id] : ['list', '--account', account]),
+    ],
+    parked: ['delivery', 'route', account, id, '--order', 'ID'],
+    account: ['doctor'],
+    ...{ watch: probe, call: probe, report: probe },
+  };
+  return commands[kind];
 }
 
 /** The run with the command that helps. */

@@ -9,7 +9,8 @@ import { createLogger } from '../observability/logging.js';
 import { createPayloadCodec, PayloadCodecError } from '../sealing/payload-codec.js';
 import type { CodecSettings } from '../settings/codec.js';
 import { answerBrokenRequest, contentType } from '../webhooks/problems.js';
-import { type AddCommand, addCommand, type CommandContext } from './command.js';
+import { inBrackets } from './arguments.js';
+import type { CommandContext, CommandSpec } from './command.js';
 import { exitCodes } from './failure.js';
 
 const help = `
@@ -22,13 +23,15 @@ own command line uses it with:
     --codec-endpoint http://127.0.0.1:8481`;
 
 /** `codec`: the endpoint that decrypts payloads for the Temporal UI and CLI. */
-export const addCodec: AddCommand = (program, run) => {
-  const does = 'decrypt payloads for the Temporal UI and its command line';
-  addCommand(program, 'codec', { does, more: help }).action(run(serve));
+export const codecCommand: CommandSpec = {
+  form: 'codec',
+  does: 'decrypt payloads for the Temporal UI and its command line',
+  more: help,
+  act: serve,
 };
 
 async function serve(context: CommandContext): Promise<number> {
-  const { payloads, codec: settings, logLevel } = context.loadSettings();
+  const { payloads, codec: settings, logLevel } = context.loadSettings(context.env);
   if (payloads.keys === null)
     throw new InvalidInput('FARETRAIL_PAYLOAD_KEYS: missing; set the keys that payloads are encrypted with');
   const logger = createLogger({ level: logLevel, process: 'codec' });
@@ -54,30 +57,16 @@ async function serve(context: CommandContext): Promise<number> {
 }
 
 /** What the endpoint is made of. */
-export interface CodecServerOptions {
+interface CodecServerOptions {
   settings: CodecSettings;
   codec: PayloadCodec;
   /** The answer holds a payload that cannot be decrypted unchanged. The error names only the id of its key. */
   onUnreadable(error: PayloadCodecError): void;
   onFailure(error: unknown): void;
-  deadlines?: Deadlines;
-}
-
-/** Limits for senders that are slow on purpose, in milliseconds. */
-interface Deadlines {
-  headersMs: number;
-  /** Headers and body together. */
-  requestMs: number;
 }
 
 /** How often Node looks for requests past their deadline. */
 const deadlineCheckMs = 500;
-
-/** A listening server. */
-export interface CodecServer {
-  url: string;
-  close(): Promise<void>;
-}
 
 /** For a page of history of the UI: payloads have up to 2 MB, and base64 adds a third. */
 export const bodyLimit = 16 * 1_048_576;
@@ -107,13 +96,12 @@ export const problems = {
   failed: problem(500, 'the payloads could not be read or written'),
 } as const;
 
-/** A page of that size needs 5 Mbit/s to come in time. */
-const defaultDeadlines: Deadlines = { headersMs: 10_000, requestMs: 30_000 };
+/** Limits for senders that are slow on purpose; `requestMs` is for headers and body together. A page of that size needs 5 Mbit/s. */
+const usualDeadlines = { headersMs: 10_000, requestMs: 30_000 };
 
 /** Starts to listen. Throws `FaretrailError` `CodecPortUnusable` when it cannot. */
-export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
+export async function startCodecServer(options: CodecServerOptions, { headersMs, requestMs } = usualDeadlines) {
   const { host, port } = options.settings;
-  const { headersMs, requestMs } = options.deadlines ?? defaultDeadlines;
   const app = fastify({
     ...{ logger: false, bodyLimit, exposeHeadRoutes: false, forceCloseConnections: true, requestTimeout: requestMs },
     http: { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: deadlineCheckMs },
@@ -135,11 +123,8 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
   try {
     await app.listen({ host, port });
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'no reason given';
-    const place = `${host}, port ${port}`;
-    throw new FaretrailError('CodecPortUnusable', `FARETRAIL_CODEC_PORT: cannot listen at ${place} (${code})`, {
-      cause,
-    });
+    const where = `${host}, port ${port}${inBrackets(cause)}`;
+    throw new FaretrailError('CodecPortUnusable', `FARETRAIL_CODEC_PORT: cannot listen at ${where}`, { cause });
   }
   const { port: taken } = app.server.address() as AddressInfo;
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`, close: () => app.close() };
@@ -207,18 +192,17 @@ function addRoutes(app: FastifyInstance, { codec, onUnreadable }: CodecServerOpt
 }
 
 async function converted(json: PayloadJson, convert: (payload: Payload) => Promise<Payload>): Promise<PayloadJson> {
-  const metadata = Object.entries(json.metadata ?? {}).map(([name, text]) => [name, Buffer.from(text, 'base64')]);
-  const given: Payload = { metadata: Object.fromEntries(metadata), data: Buffer.from(json.data ?? '', 'base64') };
+  const data = Buffer.from(json.data ?? '', 'base64');
+  const given: Payload = { data, metadata: mapped(json.metadata, (text) => Buffer.from(text, 'base64')) };
   const made = await convert(given);
-  return made === given ? json : toJson(made);
+  if (made === given) return json;
+  return { metadata: mapped(made.metadata, toBase64), data: toBase64(made.data) };
 }
 
-const base64 = (bytes: Uint8Array | null | undefined): string => Buffer.from(bytes ?? []).toString('base64');
+const toBase64 = (bytes: Uint8Array | null | undefined): string => Buffer.from(bytes ?? []).toString('base64');
 
-const toJson = ({ metadata, data }: Payload): PayloadJson => ({
-  metadata: Object.fromEntries(Object.entries(metadata ?? {}).map(([name, bytes]) => [name, base64(bytes)])),
-  data: base64(data),
-});
+const mapped = <From, To>(record: Record<string, From> | null | undefined, to: (value: From) => To) =>
+  Object.fromEntries(Object.entries(record ?? {}).map(([name, value]) => [name, to(value)]));
 
 const refuse = (reply: FastifyReply, { status, body }: (typeof problems)[keyof typeof problems]): FastifyReply =>
   reply.code(status).type(contentType).send(body);

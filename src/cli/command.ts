@@ -1,13 +1,13 @@
 import type { Client, Connection } from '@temporalio/client';
-import type { Command } from 'commander';
+import type { Option } from 'commander';
 import { createFaretrailClient, type FaretrailClient } from '../client/index.js';
 import type { CliConfig, Config } from '../config.js';
-import { InvalidInput } from '../domain/errors.js';
 import type { Env } from '../settings/env-reader.js';
 import { connectClient } from '../temporal/connection.js';
 import { type FoundRun, runOf } from '../temporal/runs.js';
-import { checked, knownArgument } from './arguments.js';
-import { type Paint, paintFor, toJsonLine } from './text.js';
+import { option, textThat } from './arguments.js';
+import type { CliFailure } from './failure.js';
+import { asShown, paint, toJsonLine } from './text.js';
 
 /** Stdout or stderr. */
 interface TextSink {
@@ -20,10 +20,10 @@ export interface CliProcess {
   env: Env;
   stdout: TextSink;
   stderr: TextSink;
-  /** `over`: settings to use in place of those of the environment. Throws `ConfigError`. */
-  loadSettings(over?: Env): CliConfig;
+  /** Throws `ConfigError`. */
+  loadSettings(env: Env): CliConfig;
   /** The same with the client secrets. Throws `ConfigError`. */
-  loadSettingsWithSecrets(over?: Env): Config;
+  loadSettingsWithSecrets(env: Env): Config;
   /** How long to wait for the connection to Temporal. Default 5 s, since a person waits. */
   connectWithinMs?: number;
   /** Asks the person at the terminal, and gives the line they type; absent where nobody can be asked. */
@@ -36,12 +36,13 @@ export interface CliProcess {
 
 /** What a command works with. `env` holds the options that override it. */
 export interface CommandContext extends CliProcess {
-  paint: Paint;
   /** Who decides: the identity under which Temporal keeps what the command does. */
   actor: string;
   isJson: boolean;
   /** The result: `json` as one line, or the text. */
   tell(json: unknown, text: string): void;
+  /** A part of the text of a result. With --json it is left out. */
+  say(text: string): void;
   /** A hint beside the result, on stderr. With --json it is left out. */
   note(text: string): void;
   /** Notes each warning. With --json the result has to hold them itself. */
@@ -60,33 +61,22 @@ export interface CommonOptions {
   namespace?: string;
 }
 
-/** Adds the options that every command takes. */
-export const withCommonOptions = (command: Command): Command =>
-  command
-    .option('--json', 'print JSON')
-    .option('--address <host:port>', 'server to use in place of TEMPORAL_ADDRESS', checked(toAddress))
-    .option('--namespace <name>', 'namespace to use in place of TEMPORAL_NAMESPACE', checked(toNamespace))
-    .option('--as <name>', 'who decides, kept in the run; default: your user name', checked(toActor));
+const isAddress = (text: string): boolean =>
+  /^([\w.-]+|\[[\da-f:.]+\])(:(?!0+$)\d{1,5})?$/i.test(text) && URL.canParse(`http://${text}`); // checks the port
+const isNamespace = (text: string): boolean => /^[^\s\p{C}]{1,255}$/u.test(text);
+const isActor = (text: string): boolean => /^[^\p{C}]{1,100}$/u.test(text) && text.trim() !== '';
 
-function toAddress(text: string): string {
-  const [whole, port = '7233'] = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?$/i.exec(text) ?? [];
-  if (whole === undefined || Number(port) < 1 || Number(port) > 65_535) {
-    throw new InvalidInput('--address: must be a host with its port, such as temporal.example.com:7233');
-  }
-  return text;
-}
+const toAddress = textThat(isAddress, 'a host with its port, such as temporal.example.com:7233');
+const toNamespace = textThat(isNamespace, 'a name without blanks');
+const toActor = textThat(isActor, '1 to 100 characters without control characters');
 
-function toNamespace(text: string): string {
-  if (!/^[^\s\p{C}]{1,255}$/u.test(text)) throw new InvalidInput('--namespace: must be a name without blanks');
-  return text;
-}
-
-function toActor(text: string): string {
-  if (!/^[^\p{C}]{1,100}$/u.test(text) || text.trim() === '') {
-    throw new InvalidInput('--as: must be 1 to 100 characters without control characters');
-  }
-  return text;
-}
+/** The options that every command takes. */
+export const commonOptions = (): Option[] => [
+  option('--json', 'print JSON'),
+  option('--address <host:port>', 'server to use in place of TEMPORAL_ADDRESS', toAddress),
+  option('--namespace <name>', 'namespace to use in place of TEMPORAL_NAMESPACE', toNamespace),
+  option('--as <name>', 'who decides, kept in the run; default: your user name', toActor),
+];
 
 /** What a command works with, from the process and the common options. */
 export function createContext(
@@ -99,17 +89,15 @@ export function createContext(
     ...(address === undefined ? {} : { TEMPORAL_ADDRESS: address }),
     ...(namespace === undefined ? {} : { TEMPORAL_NAMESPACE: namespace }),
   };
-  const paint = paintFor(stdout.isTTY === true, env.NO_COLOR);
-  const note = (text: string): void => {
-    if (!json) stderr.write(`${text}\n`);
-  };
+  const shown = (text: string): string => `${asShown(text, stdout.isTTY, env.NO_COLOR)}\n`;
+  const note = (text: string): void => void (json || stderr.write(shown(text)));
   return {
     ...around,
     env,
     actor,
     isJson: json,
-    paint,
-    tell: (value, text) => void stdout.write(`${json ? toJsonLine(value) : text}\n`),
+    tell: (value, text) => void stdout.write(json ? `${toJsonLine(value)}\n` : shown(text)),
+    say: (text) => void (json || stdout.write(shown(text))),
     note,
     warn(warnings) {
       for (const warning of warnings) note(`${paint('bad', 'warning:')} ${warning}`);
@@ -138,32 +126,25 @@ export function createProgressNote({ note }: Pick<CommandContext, 'note'>): (tex
 /** Runs a command with its arguments and options by name, and gives the exit code. */
 export type Act<Given> = (context: CommandContext, given: Given) => Promise<number>;
 
-/** Turns what a command does into an action of commander. */
-export type RunCommand = <Given>(act: Act<Given>) => (...given: unknown[]) => Promise<void>;
-
-/** Adds one command to the program or to a noun. */
-export type AddCommand = (parent: Command, run: RunCommand) => void;
-
-/** What the help of a command says. */
-interface HelpOf {
+/** One command: what its help says, what it takes, and what it does. */
+export interface CommandSpec {
+  /** Its name with its arguments, all of which `knownArgument` knows. */
+  form: string;
   /** One line for the list of commands. */
   does: string;
   /** What follows the command in its examples; default: the command alone. */
   examples?: readonly string[];
   /** Lines of at most 80 columns, between the options and the examples. */
   more?: string;
+  options?: readonly Option[];
+  act: Act<never>;
 }
 
-/** A new command below the program or a noun. `form` is its name with its arguments, all of which `knownArgument` knows. */
-export function addCommand(parent: Command, form: string, { does, examples = [''], more = '' }: HelpOf): Command {
-  const [name = '', ...names] = form.split(' ');
-  const command = parent.command(name).description(does);
-  for (const argument of names) command.addArgument(knownArgument(argument));
-  const words = ['faretrail', ...(parent.parent ? [parent.name()] : []), name];
-  const lines = examples.map((example) => `  ${[...words, example].join(' ').trimEnd()}`);
-  if (parent.parent) parent.addHelpText('after', lines[0] ?? '');
-  const text = more === '' ? [] : ['', more.trim()];
-  return command.addHelpText('after', [...text, '', lines.length > 1 ? 'Examples:' : 'Example:', ...lines].join('\n'));
+/** Commands about one thing. */
+export interface Noun {
+  noun: string;
+  does: string;
+  verbs: readonly CommandSpec[];
 }
 
 /** What a command works with that has a connection to Temporal. */
@@ -175,10 +156,12 @@ export interface Session extends CommandContext {
   namespace: string;
   address: string;
   config: CliConfig;
-  /** Sets the deadline of the calls to Temporal in `act`; they have none of their own. */
-  within<T>(ms: number, act: () => Promise<T>): Promise<T>;
+  /** Sets the deadline of the calls to Temporal in `act`, which need no worker: ten seconds. They have none of their own. */
+  inTime<T>(act: () => Promise<T>): Promise<T>;
   /** The newest run with this workflow id; undefined when Temporal remembers none. Needs no worker. */
   find(workflowId: string): Promise<FoundRun | undefined>;
+  /** The same; throws `unknown` when Temporal remembers none. */
+  get(workflowId: string, unknown: CliFailure): Promise<FoundRun>;
 }
 
 const defaultConnectWithinMs = 5_000;
@@ -190,16 +173,23 @@ export const queryTimeoutMs = 5_000;
 
 /** Reads the settings, connects, and closes the connection after `act`. */
 export async function withSession<T>(context: CommandContext, act: (session: Session) => Promise<T>): Promise<T> {
-  const config = context.loadSettings();
+  const config = context.loadSettings(context.env);
   const { client, connection, namespace, address } = await connectClient(context.env, {
     withinMs: context.connectWithinMs ?? defaultConnectWithinMs,
     identity: context.actor,
   });
-  const within: Session['within'] = (ms, call) => connection.withDeadline(Date.now() + ms, call);
   try {
     const rides = createFaretrailClient({ client, taskQueue: config.taskQueue });
     const find: Session['find'] = (workflowId) => runOf(client, workflowId).find({ withinMs: callTimeoutMs });
-    return await act({ ...context, client, rides, connection, namespace, address, config, within, find });
+    return await act({
+      ...{ ...context, client, rides, connection, namespace, address, config, find },
+      inTime: (call) => connection.withDeadline(Date.now() + callTimeoutMs, call),
+      async get(workflowId, unknown) {
+        const found = await find(workflowId);
+        if (!found) throw unknown;
+        return found;
+      },
+    });
   } finally {
     await connection.close();
   }

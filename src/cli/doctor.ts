@@ -1,18 +1,10 @@
 import type { CliConfig, ConfigError } from '../config.js';
 import { FaretrailError } from '../domain/errors.js';
-import { inBrackets } from './arguments.js';
-import {
-  type AddCommand,
-  addCommand,
-  type CommandContext,
-  callTimeoutMs,
-  type Session,
-  withProgramName,
-  withSession,
-} from './command.js';
+import { inBrackets, option } from './arguments.js';
+import { type CommandContext, type CommandSpec, type Session, withProgramName, withSession } from './command.js';
 import { exitCodes, toCliError } from './failure.js';
-import { accountQueue, findWatch, hasWorker, ingressUrl, judgeIngress, mainQueue, noWorkerText } from './processes.js';
-import { plain } from './text.js';
+import { findWatch, ingressUrl, judgeIngress, judgeWorker } from './processes.js';
+import { paint, plain } from './text.js';
 
 const help = `
 Checks Node, settings, Temporal, workers, which of them polls the orders of each
@@ -23,11 +15,13 @@ checked from here. It asks the service nothing: probe does.
 With --contract it reads this contract profile in place of the one in force.`;
 
 /** `doctor`: what is wrong with the installation, with the remedy. */
-export const addDoctor: AddCommand = (program, run) => {
-  const does = 'check settings, Temporal, workers, store and ingress';
-  addCommand(program, 'doctor', { does, examples: ['', '--contract profile.json'], more: help })
-    .option('--contract <file>', 'contract profile to test before it is in force')
-    .action(run(diagnose));
+export const doctorCommand: CommandSpec = {
+  form: 'doctor',
+  does: 'check settings, Temporal, workers, store and ingress',
+  examples: ['', '--contract profile.json'],
+  more: help,
+  options: [option('--contract <file>', 'contract profile to test before it is in force')],
+  act: diagnose,
 };
 
 /** One line of the doctor. The message of a failed check ends with the remedy. */
@@ -40,29 +34,17 @@ export interface Check {
 const words = { ok: 'ok  ', warned: 'warn', failed: 'FAIL', skipped: 'skip' } as const;
 const tones = { ok: 'good', warned: 'bad', failed: 'bad', skipped: 'faint' } as const;
 
-async function diagnose(inForce: CommandContext, { contract }: { contract?: string }): Promise<number> {
-  const context = contract === undefined ? inForce : withContract(inForce, contract);
-  const { isJson, paint, tell } = context;
+async function diagnose(context: CommandContext, { contract }: { contract?: string }): Promise<number> {
+  const env = { ...context.env, ...(contract !== undefined && { FARETRAIL_CONTRACT_FILE: contract }) };
   const checks: Check[] = [];
-  for await (const { name, result, message: said } of allChecks(context)) {
-    const message = withProgramName(said, context.env);
+  for await (const { name, result, message: said } of allChecks({ ...context, env })) {
+    const message = withProgramName(said, env);
     checks.push({ name, result, message });
-    const line = `${paint(tones[result], words[result])}  ${plain(name).padEnd(22)}  ${plain(message)}`;
-    if (!isJson) tell(null, line);
+    context.say(`${paint(tones[result], words[result])}  ${plain(name).padEnd(22)}  ${plain(message)}`);
   }
   const isWell = checks.every(({ result }) => result !== 'failed');
-  if (isJson) tell({ isWell, checks }, '');
+  if (context.isJson) context.tell({ isWell, checks }, '');
   return isWell ? exitCodes.done : exitCodes.failed;
-}
-
-/** The same command with a contract profile that is not in force. */
-function withContract(context: CommandContext, file: string): CommandContext {
-  const over = { FARETRAIL_CONTRACT_FILE: file };
-  return {
-    ...context,
-    loadSettings: () => context.loadSettings(over),
-    loadSettingsWithSecrets: () => context.loadSettingsWithSecrets(over),
-  };
 }
 
 async function* allChecks(context: CommandContext): AsyncGenerator<Check> {
@@ -97,19 +79,17 @@ export function checkNode(version = process.versions.node, now = Date.now()): Ch
 }
 
 /** Reads the settings as a worker does, with the client secrets; if that fails, as the other commands do. */
-function checkSettings(context: CommandContext): { checks: Check[]; config: CliConfig | null } {
+function checkSettings({ env, ...context }: CommandContext): { checks: Check[]; config: CliConfig | null } {
   const name = 'settings';
-  const config = loaded(context.loadSettingsWithSecrets);
-  if ('accounts' in config) {
-    const names = config.accounts.map((account) => account.name).join(', ');
-    const message = names === '' ? 'usable; no account is set here' : `usable; accounts: ${names}`;
-    return { checks: [{ name, result: 'ok', message }], config };
+  const config = loaded(() => context.loadSettingsWithSecrets(env));
+  if ('problems' in config) {
+    const checks = config.problems.map((message): Check => ({ name, result: 'failed', message }));
+    const withoutSecrets = loaded(() => context.loadSettings(env));
+    return { checks, config: 'problems' in withoutSecrets ? null : withoutSecrets };
   }
-  const withoutSecrets = loaded(context.loadSettings);
-  return {
-    checks: config.problems.map((message) => ({ name, result: 'failed', message })),
-    config: 'accounts' in withoutSecrets ? withoutSecrets : null,
-  };
+  const names = config.accounts.map((account) => account.name).join(', ');
+  const message = names === '' ? 'usable; no account is set here' : `usable; accounts: ${names}`;
+  return { checks: [{ name, result: 'ok', message }], config };
 }
 
 /** The settings, or why they cannot be used. */
@@ -124,18 +104,18 @@ function loaded<Settings>(load: () => Settings): Settings | Pick<ConfigError, 'p
 }
 
 async function checkTemporal(context: CommandContext): Promise<Check[]> {
+  const name = 'Temporal';
   try {
     return await withSession(context, async (session) => {
+      const { address, client, namespace } = session;
       // The first call that names the namespace, so it fails for an unknown one.
-      await session.within(callTimeoutMs, () => session.client.workflow.count("WorkflowType = 'followOrder'"));
-      const message = `${session.address}, namespace ${session.namespace}`;
-      const reached: Check = { name: 'Temporal', result: 'ok', message };
+      await session.inTime(() => client.workflow.count("WorkflowType = 'followOrder'"));
+      const reached: Check = { name, result: 'ok', message: `${address}, namespace ${namespace}` };
       return [reached, ...(await checkWorkers(session)), ...(await checkWatches(session))];
     });
   } catch (error) {
-    const message = toCliError(error).message;
-    const workers = skipped('workers', 'repair the connection to Temporal first');
-    return [{ name: 'Temporal', result: 'failed', message }, workers];
+    const failed: Check = { name, result: 'failed', message: toCliError(error).message };
+    return [failed, skipped('workers', 'repair the connection to Temporal first')];
   }
 }
 
@@ -147,20 +127,16 @@ const checked = async (name: string, act: () => Promise<Omit<Check, 'name'>>): P
 
 /** Does a worker poll the main queue and the queue of each account? */
 async function checkWorkers(session: Session): Promise<Check[]> {
-  const { accounts } = session.config;
-  const ofAccounts = accounts.map(({ name }) => ({ name: `worker for ${name}`, queue: accountQueue(session, name) }));
-  const checks = [{ name: 'worker', queue: mainQueue(session) }, ...ofAccounts].map(({ name, queue }) =>
-    checked(name, async () =>
-      (await hasWorker(session, queue))
-        ? { result: 'ok', message: `polls task queue ${queue.name}` }
-        : { result: 'failed', message: noWorkerText(queue) },
-    ),
+  const ofAccounts = session.config.accounts.map(({ name }) =>
+    checked(`worker for ${name}`, () => judgeWorker(session, name)),
   );
-  return await Promise.all(checks);
+  return await Promise.all([checked('worker', () => judgeWorker(session)), ...ofAccounts]);
 }
 
 /** Beyond its fair share of the budget no order should be that late. */
 const lateMs = 60_000;
+const lateRemedy =
+  'unless attention shows trouble of the account, its budget is used up: raise requestsPerSecond, or slow the polls (poll)';
 
 /** Does a worker poll the live orders of each account, and in time? */
 export async function checkWatches(session: Session): Promise<Check[]> {
@@ -181,9 +157,6 @@ export async function checkWatches(session: Session): Promise<Check[]> {
   return await Promise.all(checks);
 }
 
-const lateRemedy =
-  'unless attention shows trouble of the account, its budget is used up: raise requestsPerSecond, or slow the polls (poll)';
-
 /** Can changes be recorded? Makes the tables where there are none, as a worker does. */
 async function checkStore(url: string): Promise<Check> {
   const { openStore } = await import('../store/store.js'); // most commands need none
@@ -194,8 +167,7 @@ async function checkStore(url: string): Promise<Check> {
     await store.prepare();
     return { name: 'store', result: 'ok', message: `${at} takes changes` };
   } catch (error) {
-    const message = `${at} does not take changes${inBrackets(error)}; ${remedy}`;
-    return { name: 'store', result: 'failed', message };
+    return { name: 'store', result: 'failed', message: `${at} does not take changes${inBrackets(error)}; ${remedy}` };
   } finally {
     await store.close();
   }

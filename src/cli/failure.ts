@@ -9,23 +9,25 @@ import { plain } from './text.js';
 /** Exit codes of every command; `interrupted` is what shells expect of Ctrl-C. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, notFound: 3, interrupted: 130 } as const;
 
-export type CliFailureCode =
-  | 'NotFollowed'
-  | 'NotSubscribed'
-  | 'NotParked'
-  | 'NotRequested'
-  | 'NotInPlace'
-  | 'ContentUnreadable'
-  | 'NoWorker'
-  | 'NoAnswer'
-  | 'NothingKept'
-  | 'StillRunning'
-  | 'NotConfirmed'
-  | 'SearchAttributesMissing'
-  | 'FilterRefused';
+/** Why a command failed, and its exit code. */
+const failures = {
+  NotFollowed: exitCodes.notFound,
+  NotSubscribed: exitCodes.notFound,
+  NotParked: exitCodes.notFound,
+  NotRequested: exitCodes.notFound,
+  NothingKept: exitCodes.notFound,
+  NotInPlace: exitCodes.failed,
+  ContentUnreadable: exitCodes.failed,
+  NoWorker: exitCodes.failed,
+  NoAnswer: exitCodes.failed,
+  StillRunning: exitCodes.failed,
+  NotConfirmed: exitCodes.failed,
+  SearchAttributesMissing: exitCodes.failed,
+  FilterRefused: exitCodes.failed,
+} as const;
 
 /** A command failed; the message says why and what to do. Not for wrong usage. */
-export class CliFailure extends FaretrailError<CliFailureCode> {
+export class CliFailure extends FaretrailError<keyof typeof failures> {
   override readonly name = 'CliFailure';
 }
 
@@ -49,41 +51,26 @@ export interface CliError {
   exitCode: number;
 }
 
-/** Codes of errors whose exit code is not 1. */
-const exitCodeOf: Readonly<Record<string, number>> = {
-  ConfigError: exitCodes.usage,
-  InvalidInput: exitCodes.usage,
-  TemporalSettingsInvalid: exitCodes.usage,
-  NotFollowed: exitCodes.notFound,
-  NotSubscribed: exitCodes.notFound,
-  NotParked: exitCodes.notFound,
-  NotRequested: exitCodes.notFound,
-  NothingKept: exitCodes.notFound,
-};
+const usageCodes = ['ConfigError', 'InvalidInput', 'TemporalSettingsInvalid'];
 
 /** Every error as one code, one message and one exit code. */
 export function toCliError(error: unknown): CliError {
-  if (error instanceof CommanderError) {
-    const message = plain(error.message.replace(/^error: /, '').replaceAll('\n', ' '));
-    return { code: 'UsageError', message, exitCode: exitCodes.usage };
-  }
+  const failed = (code: string, message: string, exitCode: number = exitCodes.failed) => ({ code, message, exitCode });
+  if (error instanceof CommanderError)
+    return failed('UsageError', plain(error.message.replace(/^error: /, '').replaceAll('\n', ' ')), exitCodes.usage);
   const failure = failureBehind(error);
   if (failure) return { ...toRunFailure(failure), exitCode: exitCodes.failed };
-  if (error instanceof FaretrailError && !hasCode(error, 'NoAnswer')) {
-    const exitCode = error instanceof RunFailed ? undefined : exitCodeOf[error.code];
-    return { code: error.code, message: error.message, exitCode: exitCode ?? exitCodes.failed };
-  }
-  if (error instanceof NamespaceNotFoundError) {
-    const message = `Temporal knows no namespace "${error.namespace}"; correct TEMPORAL_NAMESPACE`;
-    return { code: 'NamespaceUnknown', message, exitCode: exitCodes.failed };
-  }
-  if (hasCode(error, 'NoAnswer') || isGrpcDeadlineError(error)) {
-    const message = 'Temporal did not answer in time. Try again, or look for the cause: faretrail doctor';
-    return { code: 'NoAnswer', message, exitCode: exitCodes.failed };
-  }
+  if (error instanceof CliFailure) return failed(error.code, error.message, failures[error.code]);
+  if (error instanceof RunFailed) return failed(error.code, error.message);
+  if (error instanceof FaretrailError && !hasCode(error, 'NoAnswer'))
+    return failed(error.code, error.message, usageCodes.includes(error.code) ? exitCodes.usage : exitCodes.failed);
+  if (error instanceof NamespaceNotFoundError)
+    return failed('NamespaceUnknown', `Temporal knows no namespace "${error.namespace}"; correct TEMPORAL_NAMESPACE`);
+  if (hasCode(error, 'NoAnswer') || isGrpcDeadlineError(error))
+    return failed('NoAnswer', 'Temporal did not answer in time. Try again, or look for the cause: faretrail doctor');
   const answer = grpcErrorOf(error);
   const message = answer?.details ?? (error instanceof Error ? error.message : String(error));
-  return { code: answer ? 'TemporalError' : 'UnexpectedError', message, exitCode: exitCodes.failed };
+  return failed(answer ? 'TemporalError' : 'UnexpectedError', message);
 }
 
 /** Why a run or its update failed: our failure type, or Temporal's word for the end. */

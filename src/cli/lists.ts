@@ -1,10 +1,11 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
-import { InvalidInput } from '../domain/errors.js';
+import pMap from 'p-map';
 import type { AccountName } from '../domain/keys.js';
 import { toRideStatus } from '../domain/order/status.js';
 import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import { grpcErrorOf, isGrpc } from '../temporal/run-errors.js';
-import { type Act, callTimeoutMs, inSession, type Session } from './command.js';
+import { textThat } from './arguments.js';
+import { type Act, inSession, type Session } from './command.js';
 import { CliFailure, exitCodes } from './failure.js';
 import { type Columns, rowsText } from './text.js';
 
@@ -30,56 +31,41 @@ export const listing = <Given, Row>({ name, empty, columns, notes, find }: Listi
   inSession(async (session, given) => {
     const { rows, hasMore } = await find(session, given);
     const below = notes?.(rows) ?? [];
-    const text = [rowsText(columns, rows, session.paint), ...(below.length > 0 ? ['', ...below] : [])].join('\n');
+    const text = [rowsText(columns, rows), ...(below.length > 0 ? ['', ...below] : [])].join('\n');
     session.tell({ [name]: rows, hasMore }, rows.length === 0 ? empty : text);
     if (hasMore) session.note(`There are more than ${rows.length}; narrow the list.`);
     return exitCodes.done;
   });
 
-/** All runs that match, page by page as the caller goes on, open ones first. */
-async function* eachRun({ client, within }: Session, query: string, pageSize: number) {
-  const runs = client.workflow.list({ query, pageSize })[Symbol.asyncIterator]();
-  for (;;) {
-    const next = await within(callTimeoutMs, () => runs.next()).catch(tellRefusal);
-    if (next.done) return;
-    yield next.value;
-  }
-}
-
 function tellRefusal(error: unknown): never {
   if (!isGrpc(error, 'INVALID_ARGUMENT')) throw error;
-  throw new CliFailure(
-    'SearchAttributesMissing',
-    `Temporal refuses the query (${grpcErrorOf(error)?.details}); the namespace may lack our search attributes, which a worker registers at its start`,
-    { cause: error },
-  );
+  const why = 'the namespace may lack our search attributes, which a worker registers at its start';
+  const message = `Temporal refuses the query (${grpcErrorOf(error)?.details}); ${why}`;
+  throw new CliFailure('SearchAttributesMissing', message, { cause: error });
 }
 
 /** What `read` makes of the first `limit` runs that match, open ones first, in the server's own order: not every server can sort. */
 export async function listRuns<Row>(
-  session: Session,
-  { query, limit }: { query: string; limit: number },
+  { client, inTime }: Session,
+  query: string,
+  limit: number,
   read: (info: WorkflowExecutionInfo) => Row[] | Promise<Row[]>,
 ): Promise<Found<Row>> {
+  const runs = client.workflow.list({ query, pageSize: limit + 1 })[Symbol.asyncIterator]();
   const found: WorkflowExecutionInfo[] = [];
-  for await (const info of eachRun(session, query, limit + 1)) {
-    found.push(info);
-    if (found.length > limit) break;
+  while (found.length <= limit) {
+    const next = await inTime(() => runs.next()).catch(tellRefusal);
+    if (next.done) break;
+    found.push(next.value);
   }
   return { rows: await readEach(found.slice(0, limit), read), hasMore: found.length > limit };
 }
 
 /** Calls `read` for each of `items`, ten at a time, and gives all that they found. */
-export async function readEach<Item, Row>(
+export const readEach = async <Item, Row>(
   items: readonly Item[],
   read: (item: Item) => Row[] | Promise<Row[]>,
-): Promise<Row[]> {
-  const found: Row[] = [];
-  for (let from = 0; from < items.length; from += 10) {
-    found.push(...(await Promise.all(items.slice(from, from + 10).map(read))).flat());
-  }
-  return found;
-}
+): Promise<Row[]> => (await pMap(items, read, { concurrency: 10 })).flat();
 
 /** Which runs to list. */
 export interface RunFilter {
@@ -88,52 +74,34 @@ export interface RunFilter {
   running?: boolean | undefined;
 }
 
-/**
- * Reads a status to search for: any word, since the service may send new ones. Throws `InvalidInput`, also for what a server
- * over SQL never finds however it is escaped (measured on 1.31).
- */
-export function toStatusFilter(text: string): string {
-  if (/["\\]/.test(text)) throw new InvalidInput('--status: Temporal cannot search for words with a backslash or a "');
-  if (text === '' || text.length > 200 || /\p{C}/u.test(text)) {
-    throw new InvalidInput('--status: must be 1 to 200 characters without control characters');
-  }
-  return toRideStatus(text);
-}
+const isSearchable = (text: string): boolean => /^[^"\\\p{C}]{1,200}$/u.test(text);
+const searchRule = '1 to 200 characters without control characters, a backslash or a ", which no server over SQL finds';
+
+/** Reads a status to search for: any word, since the service may send new ones. Throws `InvalidInput`, also for what a server over SQL never
+ *  finds however it is escaped (measured on 1.31). */
+export const toStatusFilter = (text: string, field: string): string =>
+  toRideStatus(textThat(isSearchable, searchRule)(text, field));
+
+/** The list filter that wants all of these conditions; one that is not set counts as met. */
+export const allOf = (...conditions: readonly (string | undefined)[]): string =>
+  conditions.filter((one) => one !== undefined).join(' AND ');
+
+/** The condition for running runs. */
+export const isRunning = "ExecutionStatus = 'Running'";
+
+/** The condition for the runs of one account; of all where none is given. */
+export const isOfAccount = (account: AccountName | undefined): string | undefined =>
+  account && `${names.account} = ${quote(account)}`;
 
 /** The runs of a type that match, without those that continued as new: the newest run shows the order or ride. */
-export const newestRunsQuery = (
-  workflowType: 'followOrder' | 'requestRide',
-  { running, ...filter }: RunFilter,
-): string =>
-  allOf(`WorkflowType = ${quote(workflowType)}`, running ? isRunning : "ExecutionStatus != 'ContinuedAsNew'", filter);
+export const runsQuery = (workflowType: string, { account, status, running }: RunFilter): string =>
+  allOf(
+    `WorkflowType = ${quote(workflowType)}`,
+    running ? isRunning : "ExecutionStatus != 'ContinuedAsNew'",
+    isOfAccount(account),
+    status && `${names.status} = ${quote(status)}`,
+  );
 
-/** The running runs of every type that need a person. A parked delivery always does. */
-export const attentionQuery = (account: AccountName | undefined): string =>
-  allOf(isRunning, `(${names.attention} IS NOT NULL OR WorkflowType = 'parkedDelivery')`, { account });
-
-/** The orders that are followed now on a task queue, but for those of these accounts. */
-export const otherAccountsQuery = (
-  seen: readonly string[],
-  { account, taskQueue }: { account?: AccountName | undefined; taskQueue: string },
-): string => {
-  const others = seen.length === 0 ? `${names.account} IS NOT NULL` : `${names.account} NOT IN (${seen.map(quote)})`;
-  return allOf(`WorkflowType = 'followOrder' AND ${isRunning} AND TaskQueue = ${quote(taskQueue)}`, others, {
-    account,
-  });
-};
-
-const isRunning = "ExecutionStatus = 'Running'";
-
-const allOf = (first: string, second: string, { account, status }: Omit<RunFilter, 'running'>): string =>
-  [
-    first,
-    second,
-    ...(account === undefined ? [] : [`${names.account} = ${quote(account)}`]),
-    ...(status === undefined ? [] : [`${names.status} = ${quote(status)}`]),
-  ].join(' AND ');
-
-/** The running runs of one type. */
-export const runningQuery = (
-  workflowType: 'subscription' | 'parkedDelivery',
-  account: AccountName | undefined,
-): string => allOf(`WorkflowType = ${quote(workflowType)}`, isRunning, { account });
+/** The orders that are followed now on a task queue. */
+export const followedQuery = (taskQueue: string, ...conditions: (string | undefined)[]): string =>
+  allOf("WorkflowType = 'followOrder'", isRunning, `TaskQueue = ${quote(taskQueue)}`, ...conditions);

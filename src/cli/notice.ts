@@ -1,7 +1,7 @@
 import { InvalidInput } from '../domain/errors.js';
 import { isUrlReceiver, type Notify } from '../domain/notify/receivers.js';
 import { receiverSecret, toWebhookSecret } from '../notify-http/receiver-secret.js';
-import { type AddCommand, addCommand, type CommandContext, type Session } from './command.js';
+import type { CommandContext, Noun, Session } from './command.js';
 import { exitCodes } from './failure.js';
 
 const help = `
@@ -9,11 +9,19 @@ Each origin has a secret of its own, made from FARETRAIL_NOTIFY_SECRETS: its
 holder cannot sign for another. While secrets change, the command shows one for
 each, the one that stays first; a receiver needs one of them.`;
 
-/** `notice secret`: what a receiver of notices needs to verify them. */
-export const addNoticeSecret: AddCommand = (notice, run) => {
-  const does = 'show the secret that a receiver at this origin verifies with';
-  const examples = ['https://orders.example.com'];
-  addCommand(notice, 'secret <origin>', { does, more: help, examples }).action(run(showSecrets));
+/** `notice …` */
+export const noticeCommands: Noun = {
+  noun: 'notice',
+  does: 'what receivers of notices need',
+  verbs: [
+    {
+      form: 'secret <origin>',
+      does: 'show the secret that a receiver at this origin verifies with',
+      examples: ['https://orders.example.com'],
+      more: help,
+      act: showSecrets,
+    },
+  ],
 };
 
 const unheard = (origin: string): string => `Workers send nothing to ${origin} until FARETRAIL_NOTIFY_ORIGINS names it`;
@@ -28,7 +36,7 @@ export function unheardReceivers({ config }: Pick<Session, 'config'>, receivers:
 }
 
 async function showSecrets(context: CommandContext, { origin }: { origin: string }): Promise<number> {
-  const { origins, secrets } = context.loadSettings().notify;
+  const { origins, secrets } = context.loadSettings(context.env).notify;
   if (secrets === null) throw new InvalidInput('FARETRAIL_NOTIFY_SECRETS: missing; set what the workers sign with');
   if (!origins.includes(origin)) context.note(`${unheard(origin)}.`);
   const shown = secrets.map(({ kid, key }) => ({ kid, secret: toWebhookSecret(receiverSecret(key, origin)) }));

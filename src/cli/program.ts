@@ -1,70 +1,48 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../version.js';
-import { addAttention } from './attention.js';
-import { addCall } from './call.js';
-import { addCodec } from './codec.js';
+import { knownArgument } from './arguments.js';
+import { attentionCommand } from './attention.js';
+import { callCommand } from './call.js';
+import { codecCommand } from './codec.js';
 import {
   type Act,
-  type AddCommand,
   type CliProcess,
+  type CommandSpec,
   type CommonOptions,
+  commonOptions,
   createContext,
+  type Noun,
   programName,
-  type RunCommand,
-  withCommonOptions,
   withProgramName,
 } from './command.js';
-import { addDiscard, addParked, addRoute } from './delivery/parked.js';
-import { addSend } from './delivery/send.js';
-import { addDoctor } from './doctor.js';
-import { addErase } from './erase/erase.js';
+import { deliveryCommands } from './delivery/parked.js';
+import { doctorCommand } from './doctor.js';
+import { eraseCommand } from './erase.js';
 import { exitCodes, toCliError } from './failure.js';
-import { addNoticeSecret } from './notice.js';
-import { addFollow, addRefresh, addStop } from './order/follow.js';
-import { addImport } from './order/import.js';
-import { addOrderList, addShow, addWatch } from './order/show.js';
-import { addProbe } from './probe/probe.js';
-import { addReplay } from './replay.js';
-import { addCancel, addRequest, addResolve, addUpdate } from './ride/commands.js';
-import { addRideList, addRideShow, addRideWatch } from './ride/view.js';
-import { addCreate, addEnd, addMove, addRotate, addSubscriptionList } from './subscription.js';
+import { noticeCommands } from './notice.js';
+import { orderCommands } from './order/commands.js';
+import { probeCommand } from './probe/probe.js';
+import { replayCommand } from './replay.js';
+import { rideCommands } from './ride.js';
+import { subscriptionCommands } from './subscription.js';
 import { toJsonLine, toLines } from './text.js';
-import { addTokenList } from './token.js';
+import { tokenCommands } from './token.js';
 
-/** A command of its own, or a noun with its verbs. */
-type Entry = AddCommand | { noun: string; does: string; verbs: readonly AddCommand[] };
-
-/** All commands, in the order of the help. */
-const entries: readonly Entry[] = [
-  {
-    noun: 'order',
-    does: 'follow orders to their end, and show their trails',
-    verbs: [addFollow, addImport, addShow, addWatch, addRefresh, addStop, addOrderList],
-  },
-  {
-    noun: 'ride',
-    does: 'order rides at the service, change and cancel them',
-    verbs: [addRequest, addRideShow, addRideWatch, addUpdate, addCancel, addResolve, addRideList],
-  },
-  {
-    noun: 'subscription',
-    does: 'have the service deliver events to the ingress',
-    verbs: [addCreate, addSubscriptionList, addRotate, addMove, addEnd],
-  },
-  {
-    noun: 'delivery',
-    does: 'place parked deliveries, send a test one',
-    verbs: [addParked, addRoute, addDiscard, addSend],
-  },
-  { noun: 'notice', does: 'what receivers of notices need', verbs: [addNoticeSecret] },
-  addCall,
-  { noun: 'token', does: "show the fleet's access tokens", verbs: [addTokenList] },
-  addAttention,
-  addDoctor,
-  addProbe,
-  addReplay,
-  addErase,
-  addCodec,
+/** All commands, in the order of the help: nouns with their verbs, and commands of their own. */
+const entries: readonly (CommandSpec | Noun)[] = [
+  orderCommands,
+  rideCommands,
+  subscriptionCommands,
+  deliveryCommands,
+  noticeCommands,
+  callCommand,
+  tokenCommands,
+  attentionCommand,
+  doctorCommand,
+  probeCommand,
+  replayCommand,
+  eraseCommand,
+  codecCommand,
 ];
 
 const helpEnd = `
@@ -85,16 +63,13 @@ Examples:
 /** Runs one command line (without node and script) and gives the exit code. Never throws. */
 export async function runCli(argv: readonly string[], process: CliProcess): Promise<number> {
   let exitCode: number = exitCodes.done;
-  const run: RunCommand =
-    <Given>(act: Act<Given>) =>
-    async (...all) => {
-      const command = all.at(-1) as Command; // commander has parsed the arguments as the command declares
-      const given = command.registeredArguments.map((argument, at) => [argument.name(), command.processedArgs[at]]);
-      const context = createContext(process, command.opts<CommonOptions>());
-      exitCode = await act(context, { ...Object.fromEntries(given), ...command.opts() } as Given);
-    };
+  const run = async (command: Command, act: Act<never>): Promise<void> => {
+    const given = command.registeredArguments.map((argument, at) => [argument.name(), command.processedArgs[at]]);
+    const context = createContext(process, command.opts<CommonOptions>());
+    exitCode = await act(context, Object.assign(Object.fromEntries(given), command.opts()) as never); // parsed as the command declares
+  };
   try {
-    await createProgram(run, process).parseAsync([...argv], { from: 'user' });
+    await createProgram(process, run).parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done; // help and version
@@ -102,7 +77,9 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
   }
 }
 
-function createProgram(run: RunCommand, { stdout, stderr, env }: CliProcess): Command {
+type RunCommand = (command: Command, act: Act<never>) => Promise<void>;
+
+function createProgram({ stdout, stderr, env }: CliProcess, run: RunCommand): Command {
   const program = new Command(programName(env))
     .description('follow ride orders durably, and show what became of them')
     .usage('<command> [options]')
@@ -121,11 +98,8 @@ function createProgram(run: RunCommand, { stdout, stderr, env }: CliProcess): Co
       outputError: () => {}, // `tellError` writes it
     });
   for (const entry of entries) {
-    if (typeof entry === 'function') entry(program, run);
-    else addNoun(program, run, entry);
-  }
-  for (const command of program.commands.flatMap((one) => (one.commands.length > 0 ? one.commands : [one]))) {
-    withCommonOptions(command);
+    if ('verbs' in entry) addNoun(program, run, entry);
+    else addCommand(program, run, entry);
   }
   return program;
 }
@@ -134,10 +108,25 @@ function createProgram(run: RunCommand, { stdout, stderr, env }: CliProcess): Co
 const argumentsOf = (command: Command): string[] =>
   command.parent?.parent ? command.registeredArguments.map((argument) => `<${argument.name()}>`) : [];
 
-function addNoun(program: Command, run: RunCommand, { noun, does, verbs }: Exclude<Entry, AddCommand>): void {
-  const command = program.command(noun).description(does).usage('<command> [options]').helpCommand(false);
-  command.addHelpText('after', '\nExamples:'); // each verb adds one of its own
-  for (const add of verbs) add(command, run);
+function addNoun(program: Command, run: RunCommand, { noun, does, verbs }: Noun): void {
+  const parent = program.command(noun).description(does).usage('<command> [options]').helpCommand(false);
+  const examples = verbs.map((verb) => addCommand(parent, run, verb));
+  parent.addHelpText('after', ['\nExamples:', ...examples].join('\n'));
+}
+
+/** Adds a command, and gives the first of its examples. */
+function addCommand(parent: Command, run: RunCommand, spec: CommandSpec): string {
+  const { form, does, options = [], examples = [''], more = '', act } = spec;
+  const [name = '', ...names] = form.split(' ');
+  const command = parent.command(name).description(does);
+  for (const argument of names) command.addArgument(knownArgument(argument));
+  for (const option of [...options, ...commonOptions()]) command.addOption(option);
+  const words = ['faretrail', ...(parent.parent ? [parent.name()] : []), name];
+  const lines = examples.map((example) => `  ${[...words, example].join(' ').trimEnd()}`);
+  const text = more === '' ? [] : ['', more.trim()];
+  command.addHelpText('after', [...text, '', lines.length > 1 ? 'Examples:' : 'Example:', ...lines].join('\n'));
+  command.action(() => run(command, act));
+  return lines[0] ?? '';
 }
 
 function tellError(error: unknown, argv: readonly string[], { stderr, env }: CliProcess): number {

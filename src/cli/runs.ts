@@ -6,8 +6,8 @@ import { type FoundRun, type HistoryEvents, runOf } from '../temporal/runs.js';
 import { followRequestedSignal } from '../workflows/messages.js';
 import { callTimeoutMs, queryTimeoutMs, type Session } from './command.js';
 import { CliFailure, exitCodes, RunFailed, type RunFailure, toRunFailure } from './failure.js';
-import { hasWorker, mainQueue, noWorkerText } from './processes.js';
-import { type Paint, plain, utc } from './text.js';
+import { judgeWorker } from './processes.js';
+import { paint, plain, utc } from './text.js';
 
 // What commands do with one run: show it, tell who decided what about it, watch it, send it an update.
 
@@ -22,24 +22,34 @@ export interface AskedRun<Standing, Result> {
 }
 
 /** A run with what it shows (open; null: no worker answered), its result or its failure (ended). */
-export interface ShownRun<Standing, Result> {
+export interface ReadRun<Standing, Result> {
   found: FoundRun;
   standing: Standing | null;
   result: Result | null;
   failure: RunFailure | null;
 }
 
+/** A run, and how a command shows it. */
+export interface ShownRun<Standing, Result> extends AskedRun<Standing, Result> {
+  /** Its own part of the JSON. */
+  toJson(run: ReadRun<Standing, Result>): object;
+  /** What it shows, or how it ended; null where neither is known. */
+  toText(run: ReadRun<Standing, Result>): string | null;
+  /** What Temporal itself knows of it. */
+  knownText(found: FoundRun): string;
+}
+
 /** Finds and asks a run. Whatever goes wrong with the question, the rest is still worth showing; so a missing worker is no error. */
-export async function readRun<Standing, Result>(
-  { within }: Session,
+async function readRun<Standing, Result>(
+  { inTime }: Session,
   { find, ask, result }: AskedRun<Standing, Result>,
   known?: FoundRun,
-): Promise<ShownRun<Standing, Result>> {
+): Promise<ReadRun<Standing, Result>> {
   const found = known ?? (await find());
   const run = { found, standing: null, result: null, failure: null };
   if (found.isOpen) return { ...run, standing: await ask({ withinMs: queryTimeoutMs }).catch(() => null) };
   try {
-    return { ...run, result: await within(callTimeoutMs, result) };
+    return { ...run, result: await inTime(result) };
   } catch (error) {
     const failure = failureBehind(error);
     if (!failure) throw error;
@@ -47,20 +57,28 @@ export async function readRun<Standing, Result>(
   }
 }
 
-/** The run as a person sees it: what it shows, else `known`, and why there is no more. */
-export function runText(
-  { found, failure }: Pick<ShownRun<unknown, unknown>, 'found' | 'failure'>,
-  { shown, known }: { shown: string | null; known: string },
-  paint: Paint,
-): string {
+/** Shows a run, and who decided what about it. */
+export async function showRun(session: Session, shown: ShownRun<unknown, unknown>): Promise<number> {
+  const { json, text, run } = await viewRun(session, shown);
+  const decisions = await readDecisions(session, run.found.workflowId).catch(() => null); // null: the history cannot be read
+  session.tell({ ...json, decisions }, `${text}${decisionsText(decisions ?? [])}`);
+  return exitCodes.done;
+}
+
+/** The run as JSON and as text: what it shows, else what Temporal knows and why there is no more. */
+export async function viewRun<Standing, Result>(session: Session, shown: ShownRun<Standing, Result>) {
+  const run = await readRun(session, shown);
+  const { found, failure } = run;
   const { state, isOpen, startedAt, endedAt, workflowId } = found;
+  const json = { workflowId, state, startedAt, endedAt, ...shown.toJson(run), failure };
   const when = isOpen ? `since ${utc(startedAt)} UTC` : `at ${utc(endedAt)} UTC`;
   const line = paint('faint', `${plain(workflowId)}: ${state} ${when}`);
-  if (shown !== null) return `${shown}\n\n${line}`;
+  const text = shown.toText(run);
+  if (text !== null) return { run, json, text: `${text}\n\n${line}` };
   const why = failure
     ? `${failure.code}: ${plain(failure.message)}`
     : 'No worker answered, so this is what Temporal itself knows. To see more, start a worker: npm run worker';
-  return [known, line, '', paint('bad', why)].join('\n');
+  return { run, json, text: [shown.knownText(found), line, '', paint('bad', why)].join('\n') };
 }
 
 /** Something that somebody did to a run, as Temporal recorded it. */
@@ -97,36 +115,28 @@ function toDecision(event: HistoryEvent): Decision[] {
   const [what, by] = whatAndWho(event);
   if (!what || !by) return [];
   const { seconds, nanos } = event.eventTime ?? {};
-  return [
-    {
-      at: new Date(Number(seconds ?? 0) * 1_000 + (nanos ?? 0) / 1e6).toISOString(),
-      what,
-      by,
-      principal: event.principal?.name || null,
-    },
-  ];
+  const at = new Date(Number(seconds ?? 0) * 1_000 + (nanos ?? 0) / 1e6).toISOString();
+  return [{ at, what, by, principal: event.principal?.name || null }];
 }
 
-function whatAndWho(event: HistoryEvent): (string | null | undefined)[] {
-  const started = event.workflowExecutionStartedEventAttributes;
+function whatAndWho({
+  workflowExecutionStartedEventAttributes: started,
+  workflowExecutionUpdateAcceptedEventAttributes: accepted,
+  workflowExecutionSignaledEventAttributes: signal,
+  workflowExecutionCancelRequestedEventAttributes: cancelled,
+  workflowExecutionTerminatedEventAttributes: terminated,
+}: HistoryEvent): (string | null | undefined)[] {
   if (started) return ['start', started.identity]; // nobody starts a run that continues another
-  const update = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest;
-  if (update) return [update.input?.name, update.meta?.identity];
-  const signal = event.workflowExecutionSignaledEventAttributes;
+  const { input, meta } = accepted?.acceptedRequest ?? {};
+  if (input) return [input.name, meta?.identity];
   if (signal?.signalName === followRequestedSignal.name) return [signal.signalName, signal.identity];
-  const cancelled = event.workflowExecutionCancelRequestedEventAttributes;
   if (cancelled) return ['cancel', cancelled.identity];
-  const terminated = event.workflowExecutionTerminatedEventAttributes;
   return terminated ? ['terminate', terminated.identity] : [];
 }
 
-/** Who decided what about a run; null where its history cannot be read. */
-export const decisionsOf = (session: Session, workflowId: string): Promise<Decision[] | null> =>
-  readDecisions(session, workflowId).catch(() => null);
-
 /** A line for each decision. */
-export function decisionsText(decisions: readonly Decision[] | null, paint: Paint): string {
-  const lines = (decisions ?? []).map(({ at, what, by, principal }) => {
+export function decisionsText(decisions: readonly Decision[]): string {
+  const lines = decisions.map(({ at, what, by, principal }) => {
     const proved = principal === null ? '' : ` (proved: ${plain(principal)})`;
     return paint('faint', `${utc(at)}  ${plain(what)} by ${plain(by)}${proved}`);
   });
@@ -134,7 +144,7 @@ export function decisionsText(decisions: readonly Decision[] | null, paint: Pain
 }
 
 /** Why a run needs a person, and since when. */
-export const attentionText = ({ code, message, since }: NonNullable<OrderTrail['attention']>, paint: Paint): string =>
+export const attentionText = ({ code, message, since }: NonNullable<OrderTrail['attention']>): string =>
   `${paint('bad', code)} since ${utc(since)} UTC: ${plain(message)}`;
 
 /** How long a person waits for the answer of a run. */
@@ -153,9 +163,9 @@ interface Update<Answer> {
 /** Sends an update to an open run and shows the result. Throws `CliFailure` NoWorker and NoAnswer. */
 export async function sendUpdate<Answer>(session: Session, update: Update<Answer>): Promise<number> {
   if (!update.found.isOpen) return await update.tellEnded();
-  const queue = mainQueue(session);
   // Without a worker the server would keep the update for an unknown time, and a later worker would carry it out.
-  if (!(await hasWorker(session, queue))) throw new CliFailure('NoWorker', `nothing was sent: ${noWorkerText(queue)}`);
+  const worker = await judgeWorker(session);
+  if (worker.result === 'failed') throw new CliFailure('NoWorker', `nothing was sent: ${worker.message}`);
   try {
     update.tell(await update.send({ withinMs: answerWithinMs }));
     return exitCodes.done;
@@ -172,13 +182,11 @@ interface Watch<Standing, Result> {
   /** What to say when a person interrupts the command. */
   farewell: string;
   /** Prints what is new. */
-  print(run: ShownRun<Standing, Result>): void;
+  print(run: ReadRun<Standing, Result>): void;
 }
 
-const troubles = {
-  noWorker: 'no worker answers; changes appear once one runs: npm run worker',
-  noTemporal: 'Temporal cannot be reached; trying again',
-};
+const noWorker = 'no worker answers; changes appear once one runs: npm run worker';
+const noTemporal = 'Temporal cannot be reached; trying again';
 const lookEveryMs = 1_000;
 const askAgainMs = 5_000;
 
@@ -211,29 +219,28 @@ async function printChanges<Standing, Result>(
 ): Promise<void> {
   let version: string | undefined;
   let askFrom = 0;
-  let said: keyof typeof troubles | undefined;
-  const note = (trouble: keyof typeof troubles): void => {
-    signal.throwIfAborted(); // an interrupt fails the call, too
-    if (said !== trouble) session.note(session.paint('bad', troubles[trouble]));
-    said = trouble;
-  };
+  let said = '';
   for (;;) {
+    let trouble = '';
     const found = await unlessTransient(run.find);
     if (found === undefined) {
-      note('noTemporal');
+      trouble = noTemporal;
     } else if (!found.isOpen || (found.version !== version && Date.now() >= askFrom)) {
       const shown = await unlessTransient(() => readRun(session, run, found));
       if (shown?.failure) throw new RunFailed(shown.failure.code, shown.failure.message);
       if (shown === undefined || (found.isOpen && shown.standing === null)) {
         askFrom = Date.now() + askAgainMs;
-        note(shown ? 'noWorker' : 'noTemporal');
+        trouble = shown ? noWorker : noTemporal;
       } else {
-        said = undefined;
+        said = '';
         version = found.version;
         print(shown);
         if (!found.isOpen) return;
       }
     }
+    signal.throwIfAborted(); // an interrupt fails the calls, too
+    if (trouble !== '' && trouble !== said) session.note(paint('bad', trouble));
+    said = trouble || said;
     await sleep(lookEveryMs, undefined, { signal });
   }
 }

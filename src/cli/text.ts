@@ -1,4 +1,4 @@
-import { styleText } from 'node:util';
+import { stripVTControlCharacters, styleText } from 'node:util';
 import Table from 'cli-table3';
 import { replaceUnshowable, shownText } from '../domain/json.js';
 
@@ -31,21 +31,17 @@ export const toJsonLine = (value: unknown): string =>
 /** `plain` for text of several lines. */
 export const toLines = (text: string): string => text.split(/\r?\n/).map(plain).join('\n');
 
+const formats = { strong: 'bold', good: 'green', bad: 'red', faint: 'dim' } as const;
+
 /** What a piece of text means; the colour follows from it. */
-type Tone = 'strong' | 'good' | 'bad' | 'faint';
+export type Tone = keyof typeof formats;
 
-/** Colours a piece of text, or leaves it as it is. */
-export type Paint = (tone: Tone, text: string) => string;
+/** Colours a piece of text for a terminal. `asShown` takes the colour out where it is not wanted. */
+export const paint = (tone: Tone, text: string): string => styleText(formats[tone], text, { validateStream: false });
 
-const formats = { strong: 'bold', good: 'green', bad: 'red', faint: 'dim' } as const satisfies Record<Tone, string>;
-
-export const withoutColour: Paint = (_tone, text) => text;
-// `paintFor` has decided whether the stream takes colour.
-export const withColour: Paint = (tone, text) => styleText(formats[tone], text, { validateStream: false });
-
-/** Colour only at a terminal, and unless NO_COLOR is set (https://no-color.org). */
-export const paintFor = (isTerminal: boolean, noColour: string | undefined): Paint =>
-  isTerminal && !noColour ? withColour : withoutColour;
+/** What a stream shows of a text: its colour only at a terminal, and unless NO_COLOR is set (https://no-color.org). */
+export const asShown = (text: string, isTerminal: boolean | undefined, noColour: string | undefined): string =>
+  isTerminal && !noColour ? text : stripVTControlCharacters(text);
 
 const noLines = Object.fromEntries(
   [
@@ -55,11 +51,7 @@ const noLines = Object.fromEntries(
 );
 
 /** Columns of text under their heads, without lines. Cells must be plain. */
-export function tableText(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-  paint = withoutColour,
-): string {
+export function tableText(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const table = new Table({
     chars: { ...noLines, middle: '  ' },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
@@ -73,19 +65,28 @@ export function tableText(
 export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | null | undefined>>;
 
 /** One line for each row. Safe for a terminal. */
-export const rowsText = <Row>(columns: Columns<Row>, rows: readonly Row[], paint: Paint): string =>
+export const rowsText = <Row>(columns: Columns<Row>, rows: readonly Row[]): string =>
   tableText(
     Object.keys(columns),
     rows.map((row) => Object.values(columns).map((cell) => plain(String(cell(row) ?? '-')))),
-    paint,
   );
 
 /** A label and its text; a pair without a text is left out. */
 export type Pair = readonly [label: string, text: string | null | undefined];
 
 /** Pairs under each other, the texts aligned. */
-export function pairsText(pairs: readonly Pair[], paint: Paint): string {
+export function pairsText(pairs: readonly Pair[]): string {
   const shown = pairs.filter(([, text]) => text !== null && text !== undefined);
   const width = Math.max(...shown.map(([label]) => label.length));
   return shown.map(([label, text]) => `${paint('faint', label.padEnd(width))}  ${text}`).join('\n');
+}
+
+/** One thing: what it is, and what is known of it. */
+export const cardText = (head: string, pairs: readonly Pair[]): string =>
+  `${paint('strong', head)}\n${pairsText(pairs)}`;
+
+/** The first entries of a long list as lines, and how many more there are. */
+export function firstLines<Entry>(entries: readonly Entry[], most: number, toLine: (entry: Entry) => string): string[] {
+  const more = entries.length - most;
+  return [...entries.slice(0, most).map(toLine), ...(more > 0 ? [`and ${more} more; --json lists all`] : [])];
 }

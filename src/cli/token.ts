@@ -1,7 +1,7 @@
 import { isUsable, publishedLease, type TokenLease } from '../domain/token-lease.js';
 import { type AccessTokenKey, fromAccessTokenId } from '../domain/workflow-ids.js';
 import { type RunTimes, toRunTimes } from '../temporal/runs.js';
-import { type AddCommand, addCommand } from './command.js';
+import type { Noun } from './command.js';
 import { listing, listRuns } from './lists.js';
 import { type Columns, clip, plain, utc } from './text.js';
 
@@ -13,36 +13,30 @@ has needed it since); failed: <why> (the run tries again by itself); waiting (no
 answer yet); ended (idle for two lifetimes, the next call starts a run). The
 command never shows a token or its sealed form.`;
 
-/** `token list`: the fleet's access tokens with their states. */
-export const addTokenList: AddCommand = (token, run) => {
-  const does = 'list access tokens with state, expiry and renewals';
-  addCommand(token, 'list', { does, more: help }).action(run(listTokens));
+/** `token …` */
+export const tokenCommands: Noun = {
+  noun: 'token',
+  does: "show the fleet's access tokens",
+  verbs: [
+    {
+      form: 'list',
+      does: 'list access tokens with state, expiry and renewals',
+      more: help,
+      act: (context, given) => listTokens(context, given),
+    },
+  ],
 };
 
-type TokenState = 'serving' | 'renewalDue' | 'expired' | 'failed' | 'waiting' | 'ended';
-
-/** One token lease, without the token and its sealed form. */
-interface ListedToken extends AccessTokenKey {
-  state: TokenState;
-  obtainedAt: string | null;
-  renewFrom: string | null;
-  expiresAt: string | null;
-  tokensSoFar: number;
-  failure: { code: string; message: string; at: string; retryAt: string } | null;
-}
-
-/** Copies from a lease, field by field, only what may be shown. `now` in milliseconds since the epoch. */
+/** Copies from a lease, field by field, only what may be shown: never the token and its sealed form. `now` in milliseconds since the epoch. */
 export function toListedToken(
   { account, scope, credentialId }: AccessTokenKey,
   lease: TokenLease | null,
   run: Pick<RunTimes, 'isOpen'>,
   now: number,
-): ListedToken {
+) {
   const { token = null, failure = null, renewals = 0 } = lease ?? {};
   return {
-    account,
-    scope,
-    credentialId,
+    ...{ account, scope, credentialId },
     state: run.isOpen ? stateOf(lease, now) : 'ended',
     obtainedAt: token?.requestedAt ?? null,
     renewFrom: token?.renewAt ?? null,
@@ -52,7 +46,9 @@ export function toListedToken(
   };
 }
 
-function stateOf(lease: TokenLease | null, now: number): TokenState {
+type ListedToken = ReturnType<typeof toListedToken>;
+
+function stateOf(lease: TokenLease | null, now: number) {
   if (lease?.failure) return 'failed';
   if (!lease?.token) return 'waiting';
   if (!isUsable(lease.token, now)) return 'expired';
@@ -83,7 +79,7 @@ const listTokens = listing({
   find(session) {
     const query = "WorkflowType = 'accessToken' AND ExecutionStatus != 'ContinuedAsNew'";
     const seen = new Set<string>(); // a lease that ended and began again is listed once, with its newest run
-    return listRuns(session, { query, limit }, (info) => {
+    return listRuns(session, query, limit, (info) => {
       const key = fromAccessTokenId(info.workflowId);
       if (!key || seen.has(info.workflowId)) return [];
       seen.add(info.workflowId);

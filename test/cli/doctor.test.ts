@@ -1,11 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import type { Session } from '../../src/cli/command.js';
 import { type Check, checkNode, checkWatches } from '../../src/cli/doctor.js';
 import { encodedKey } from '../settings/env.js';
+import { jsonFile } from '../support/json-file.js';
 import { nowhere, runHere } from './fake-process.js';
 
 const partner = {
@@ -42,7 +40,7 @@ describe('the doctor about the watch of an account', () => {
         options: { loadedDataConverter: { payloadConverter: defaultPayloadConverter, payloadCodecs: [] } },
       },
       config: { taskQueue: 'q', accounts: [{ name: 'partner', requestsPerSecond: 10 }] },
-      within: (_: number, act: () => Promise<unknown>) => act(),
+      inTime: (act: () => Promise<unknown>) => act(),
     } as unknown as Session;
     return (await checkWatches(session))[0];
   };
@@ -98,32 +96,21 @@ describe('the doctor without Temporal', () => {
 
   it('goes on to Temporal when only a secret is missing', async () => {
     const { checks } = await checksOf({ ...partner, FARETRAIL_PARTNER_CLIENT_SECRET: undefined });
-    expect(checks.map(({ name, result }) => `${name} ${result}`)).toEqual([
-      'settings failed',
-      'Temporal failed',
-      'workers skipped',
-    ]);
+    const results = checks.map(({ name, result }) => `${name} ${result}`);
+    expect(results).toEqual(['settings failed', 'Temporal failed', 'workers skipped']);
   });
 
-  const profileFile = (profile: unknown): string => {
-    const path = join(mkdtempSync(join(tmpdir(), 'faretrail-contract-')), 'profile.json');
-    writeFileSync(path, JSON.stringify(profile));
-    return path;
-  };
-
   it('refuses a contract profile that is not in force for a wrong field by its name', async () => {
-    const file = profileFile({ operations: { orderDetails: { path: '/v1/orders', succes: [200] } } });
+    const file = jsonFile({ operations: { orderDetails: { path: '/v1/orders', succes: [200] } } });
     const { exitCode, stdout } = await runHere(['doctor', '--contract', file], partner);
     expect(exitCode).toBe(1);
-    expect(stdout).toMatch(
-      /^FAIL {2}settings +FARETRAIL_CONTRACT_FILE: .*operations\.orderDetails\.succes: unknown field/m,
-    );
+    expect(stdout).toMatch(/^FAIL {2}settings +FARETRAIL_CONTRACT_FILE: .*orderDetails\.succes: unknown field/m);
     expect(stdout).toMatch(/operations\.orderDetails\.path: must hold \{order_id\}/);
   });
 
   it('takes a contract profile in place of one in force that cannot be used', async () => {
     const env = { ...partner, FARETRAIL_CONTRACT_FILE: '/nonexistent.json' };
-    const { stdout } = await runHere(['doctor', '--contract', profileFile({})], env);
+    const { stdout } = await runHere(['doctor', '--contract', jsonFile({})], env);
     expect(stdout).toMatch(/^ok {4}settings +usable; accounts: partner$/m);
   });
 });

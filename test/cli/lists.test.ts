@@ -1,14 +1,21 @@
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { attentionColumns, concernNotes, type RunInNeed, withCommand } from '../../src/cli/attention.js';
-import { attentionQuery, newestRunsQuery, toStatusFilter } from '../../src/cli/lists.js';
-import { type ListedOrder, orderColumns } from '../../src/cli/order/show.js';
+import {
+  attentionColumns,
+  attentionQuery,
+  concernNotes,
+  type RunInNeed,
+  withCommand,
+} from '../../src/cli/attention.js';
+import { runsQuery, toStatusFilter } from '../../src/cli/lists.js';
+import { type ListedOrder, orderColumns } from '../../src/cli/order/view.js';
 import {
   subscriptionColumns,
   subscriptionEndText,
   subscriptionText,
   toListedSubscription,
 } from '../../src/cli/subscription.js';
-import { rowsText, withoutColour } from '../../src/cli/text.js';
+import { type Columns, rowsText } from '../../src/cli/text.js';
 import { tokenColumns, tokenFailures, toListedToken } from '../../src/cli/token.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName, toScope } from '../../src/domain/keys.js';
@@ -16,24 +23,20 @@ import { quote } from '../../src/domain/search-attribute-names.js';
 import type { GenerationStatus, SubscriptionStatus } from '../../src/domain/subscription/status.js';
 import { emptyLease, type TokenLease } from '../../src/domain/token-lease.js';
 
-describe('a query', () => {
-  it('of order list asks for runs of orders, each once, that fit the options', () => {
-    expect(newestRunsQuery('followOrder', {})).toBe(
-      "WorkflowType = 'followOrder' AND ExecutionStatus != 'ContinuedAsNew'",
-    );
-    const running = "WorkflowType = 'followOrder' AND ExecutionStatus = 'Running'";
-    const query = newestRunsQuery('followOrder', {
-      account: toAccountName('partner'),
-      status: 'Driving',
-      running: true,
-    });
-    expect(query).toBe(`${running} AND RideAccount = 'partner' AND RideStatus = 'Driving'`);
-  });
+/** The lines of a list where there is no colour. */
+const linesOf = <Row>(columns: Columns<Row>, ...rows: Row[]): string[] =>
+  stripVTControlCharacters(rowsText(columns, rows)).split('\n');
 
-  it('of attention asks for the runs that need a person', () => {
+describe('a query', () => {
+  const ofOrders = "WorkflowType = 'followOrder' AND ExecutionStatus";
+  const account = toAccountName('partner');
+
+  it('asks for the runs that fit the options, each once, and for those that need a person', () => {
+    expect(runsQuery('followOrder', {})).toBe(`${ofOrders} != 'ContinuedAsNew'`);
+    const query = runsQuery('followOrder', { account, status: 'Driving', running: true });
+    expect(query).toBe(`${ofOrders} = 'Running' AND RideAccount = 'partner' AND RideStatus = 'Driving'`);
     const inNeed = "(RideAttention IS NOT NULL OR WorkflowType = 'parkedDelivery')";
-    const query = attentionQuery(toAccountName('partner'));
-    expect(query).toBe(`ExecutionStatus = 'Running' AND ${inNeed} AND RideAccount = 'partner'`);
+    expect(attentionQuery(account)).toBe(`ExecutionStatus = 'Running' AND ${inNeed} AND RideAccount = 'partner'`);
   });
 
   it('lets no status end its quotes', () => {
@@ -42,54 +45,41 @@ describe('a query', () => {
   });
 
   it('takes a known status in any spelling and an unknown one as it is', () => {
-    expect(toStatusFilter('care_req')).toBe('CareReq');
-    expect(toStatusFilter('driver swapped')).toBe('driver swapped');
-    for (const text of ['', 'a\\b', 'a"b']) expect(() => toStatusFilter(text)).toThrow(InvalidInput);
+    expect(toStatusFilter('care_req', '--status')).toBe('CareReq');
+    expect(toStatusFilter('driver swapped', '--status')).toBe('driver swapped');
+    for (const text of ['', 'a\\b', 'a"b']) expect(() => toStatusFilter(text, '--status')).toThrow(InvalidInput);
   });
 });
 
-describe('the table of order list', () => {
+it('order list has a line for each order, within 100 columns, and lets no status steer the terminal', () => {
   const order: ListedOrder = {
-    kind: 'order',
-    account: 'partner',
-    orderId: '1234567890',
-    status: 'Driving',
-    seenBy: 'read',
-    attention: 'credentialsRejected',
-    state: 'running',
-    startedAt: '2026-05-01T08:30:00.000Z',
-    endedAt: null,
+    ...{ kind: 'order', account: toAccountName('partner'), orderId: '1234567890' as ListedOrder['orderId'] },
+    ...{ status: 'Driving', seenBy: 'read', attention: 'credentialsRejected', state: 'running' },
+    ...{ startedAt: '2026-05-01T08:30:00.000Z', endedAt: null },
   };
-
-  it('has a line for each order, within 100 columns', () => {
-    const rows = [order, { ...order, status: null, seenBy: null }];
-    const lines = rowsText(orderColumns, rows, withoutColour).split('\n');
-    expect(lines).toHaveLength(3);
-    expect(lines[0]).toMatch(/^account +order +status +seen by +attention +started \(UTC\) +run$/);
-    expect(lines[1]).toMatch(/^partner +1234567890 +Driving +read +credentialsRejected +2026-05-01 08:30:00 +running$/);
-    expect(lines[2]).toMatch(/^partner +1234567890 +- +- +credentialsRejected/);
-    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
-  });
-
-  it('lets no status steer the terminal', () => {
-    expect(rowsText(orderColumns, [{ ...order, status: '\u001b[2J' }], withoutColour)).not.toContain('\u001b');
-  });
+  const lines = linesOf(
+    orderColumns,
+    order,
+    { ...order, status: null, seenBy: null },
+    { ...order, status: '\u001b[2J' },
+  );
+  expect(lines).toEqual([
+    expect.stringMatching(/^account +order +status +seen by +attention +started \(UTC\) +run$/),
+    expect.stringMatching(/^partner +1234567890 +Driving +read +credentialsRejected +2026-05-01 08:30:00 +running$/),
+    expect.stringMatching(/^partner +1234567890 +- +- +credentialsRejected/),
+    expect.stringMatching(/ \uFFFD\[2J /),
+  ]);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
 });
 
 describe('the table of attention', () => {
-  const run = {
-    kind: 'order',
-    account: 'partner',
-    id: '4711',
-    workflowId: 'order/partner/4711',
-    code: 'forbidden',
-    message: 'The remedy.',
-    since: '2026-05-01T08:30:00.000Z',
-  } as const;
+  const run: Omit<RunInNeed, 'command'> = {
+    ...{ kind: 'order', account: 'partner', id: '4711', workflowId: 'order/partner/4711', code: 'forbidden' },
+    ...{ message: 'The remedy.', since: '2026-05-01T08:30:00.000Z' },
+  };
 
   it('has a line for each run, with the command that helps', () => {
-    const text = rowsText(attentionColumns, [withCommand({ ...run, id: '47 11' })], withoutColour);
-    expect(text.split('\n')).toEqual([
+    expect(linesOf(attentionColumns, withCommand({ ...run, id: '47 11' }))).toEqual([
       expect.stringMatching(/^kind +account +id +attention +since \(UTC\) +what helps$/),
       expect.stringMatching(/^order +partner +47 11 +forbidden +2026-05-01 08:30:00 +order show partner '47 11'$/),
     ]);
@@ -124,74 +114,46 @@ describe('the table of attention', () => {
 
 const openedAt = '2031-05-01T10:00:00.000Z';
 const generation = Date.parse(openedAt).toString(36);
+const publicUrl = 'https://rides.example';
 const key = { account: toAccountName('business'), eventType: 'status_changed' } as const;
 const current: GenerationStatus = {
-  generation,
-  state: 'current',
-  publicUrl: 'https://rides.example',
-  openedAt,
-  until: null,
-  subscriberId: 'sub-1',
-  createdAt: '2031-05-01T10:00:01.5Z',
-  updatedAt: null,
-  isSecretKnown: true,
+  ...{ generation, state: 'current', publicUrl, openedAt, until: null, updatedAt: null },
+  ...{ subscriberId: 'sub-1', createdAt: '2031-05-01T10:00:01.5Z', isSecretKnown: true },
 };
 const status: SubscriptionStatus = {
-  ...key,
-  state: 'active',
-  publicUrl: 'https://rides.example',
-  generations: [current],
-  stillRegistered: [],
-  attention: null,
+  ...{ ...key, state: 'active', publicUrl, generations: [current], stillRegistered: [], attention: null },
 };
 
-describe('the list of subscriptions', () => {
-  const listed = (status: SubscriptionStatus | undefined) => toListedSubscription(key, status, [generation]);
-
-  it('shows state, time of opening and subscriber', () => {
-    const text = rowsText(subscriptionColumns, [listed(status)], withoutColour);
-    expect(text).toMatch(/business +status_changed +active +2031-05-01 10:00:00 +sub-1 +-/);
-  });
-
-  it('shows what the memo holds when no worker answers', () => {
-    expect(listed(undefined)).toMatchObject({ state: 'unknown', openedAt, accepted: 1, subscriberId: null });
-  });
+it('the list of subscriptions shows state, time of opening and subscriber, or what the memo holds when no worker answers', () => {
+  const listed = toListedSubscription(key, status, [generation]);
+  const line = /business +status_changed +active +2031-05-01 10:00:00 +sub-1 +-/;
+  expect(linesOf(subscriptionColumns, listed)[1]).toMatch(line);
+  const known = { state: 'unknown', openedAt, accepted: 1, subscriberId: null };
+  expect(toListedSubscription(key, undefined, [generation])).toMatchObject(known);
 });
 
 it('a subscription is shown with what needs a person and what the service still has, its end with what is left', () => {
   const attention = { code: 'forbidden', message: 'Check \u001b[2J the id.', since: openedAt } as const;
-  const text = subscriptionText({ ...status, attention, stillRegistered: ['sub-0'] }, withoutColour);
-  expect(text).toContain('forbidden since 2031-05-01 10:00:00 UTC');
+  const text = stripVTControlCharacters(subscriptionText({ ...status, attention, stillRegistered: ['sub-0'] }));
+  expect(text).toContain('forbidden since 2031-05-01 10:00:00 UTC: Check \uFFFD[2J the id.');
   expect(text).toContain('still registered at the service: sub-0');
-  expect(text).not.toContain('\u001b');
   const end = { ...key, reason: 'x', endedAt: openedAt, removed: ['a'], stillRegistered: ['b'], unclear: 1 };
   const left = /Removed at the service: a[\s\S]*unknown outcome: 1[\s\S]*still registered at the service: b/;
-  expect(subscriptionEndText(end, withoutColour)).toMatch(left);
+  expect(subscriptionEndText(end)).toMatch(left);
 });
 
-const token = {
-  id: 'token-id',
-  sealed: 'eyJ.sealed.text',
-  requestedAt: '2026-05-01T08:00:00.000Z',
-  renewAt: '2026-05-01T08:59:00.000Z',
-  expiresAt: '2026-05-01T09:00:00.000Z',
-};
-const lease: TokenLease = { ...emptyLease, token, renewals: 3 };
-const refused: TokenLease = {
-  ...lease,
-  failure: {
-    code: 'credentialsRejected',
-    message: 'check the client secret.',
-    at: '2026-05-01T08:30:00.000Z',
-    retryAt: '2026-05-01T08:31:00.000Z',
-  },
-};
-
 describe('a token', () => {
+  const token = {
+    ...{ id: 'token-id', sealed: 'eyJ.sealed.text', requestedAt: '2026-05-01T08:00:00.000Z' },
+    ...{ renewAt: '2026-05-01T08:59:00.000Z', expiresAt: '2026-05-01T09:00:00.000Z' },
+  };
+  const lease: TokenLease = { ...emptyLease, token, renewals: 3 };
+  const when = { at: '2026-05-01T08:30:00.000Z', retryAt: '2026-05-01T08:31:00.000Z' };
+  const failure = { code: 'credentialsRejected', message: 'check the client secret.', ...when } as const;
+  const refused: TokenLease = { ...lease, failure };
   const of = { account: toAccountName('partner'), scope: toScope('demand_partner'), credentialId: '0123456789abcdef' };
   const listedAt = (time: string, lease: TokenLease | null, isOpen = true) =>
     toListedToken(of, lease, { isOpen }, Date.parse(`2026-05-01T${time}Z`));
-  const listed = listedAt('08:30:00', refused);
 
   it.each<[string, string, TokenLease | null, boolean?]>([
     ['serving', '08:30:00', lease],
@@ -204,16 +166,14 @@ describe('a token', () => {
   ])('is %s at %s', (state, time, lease, isOpen) => expect(listedAt(time, lease, isOpen).state).toBe(state));
 
   it('is one line of the list, with the reason of a failure below, and without its sealed text', () => {
+    const listed = listedAt('08:30:00', refused);
     expect(JSON.stringify(listed)).not.toMatch(/sealed|eyJ/);
-    expect(rowsText(tokenColumns, [listed], withoutColour).split('\n')).toEqual([
+    expect(linesOf(tokenColumns, listed, { ...listed, scope: toScope('') })).toEqual([
       'account  scope           state                        obtained (UTC)       expires (UTC)        so far',
       'partner  demand_partner  failed: credentialsRejected  2026-05-01 08:00:00  2026-05-01 09:00:00  3',
+      'partner  unscoped        failed: credentialsRejected  2026-05-01 08:00:00  2026-05-01 09:00:00  3',
     ]);
     const reason = 'partner: check the client secret. Tried again from 2026-05-01 08:31:00 UTC.';
     expect(tokenFailures([listed])).toEqual([reason]);
-  });
-
-  it('without scope is called unscoped', () => {
-    expect(rowsText(tokenColumns, [{ ...listed, scope: toScope('') }], withoutColour)).toContain('unscoped');
   });
 });

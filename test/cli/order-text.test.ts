@@ -1,10 +1,10 @@
+import { stripVTControlCharacters as withoutColour } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import { createContext, type Session } from '../../src/cli/command.js';
-import { attentionLine, changesBetween, timelineLine, trailText } from '../../src/cli/order/show.js';
-import { standingText } from '../../src/cli/ride/view.js';
+import { changesBetween, changeText, timelineLine, trailText as trailShown } from '../../src/cli/order/view.js';
+import { standingText } from '../../src/cli/ride.js';
 import { type AskedRun, decisionsText, readDecisions, watchRun } from '../../src/cli/runs.js';
-import { withColour, withoutColour } from '../../src/cli/text.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { type OrderTrail, openTrail, type TimelineEntry } from '../../src/domain/order/trail.js';
 import { openRide } from '../../src/domain/ride/ride.js';
@@ -28,12 +28,15 @@ const aTrail = (more: Partial<OrderTrail> = {}): OrderTrail => ({
   ...more,
 });
 
+const trailText = (trail: OrderTrail): string => withoutColour(trailShown(trail));
+
 it('the text of a ride shows what the run of its order shows about the ride', () => {
   const ride = openRide({ account: toAccountName('business'), requestId: 'trip-9', order: {} });
   const orderAttention = { ...attention, code: 'latePickup' as const };
-  const text = standingText({ ...ride, orderAttention }, () => '', withoutColour);
-  expect(text).toContain('latePickup since 2026-05-01 08:31:00 UTC: ask');
-  expect(standingText({ ...ride, orderAttention: null }, () => '', withoutColour)).not.toContain('latePickup');
+  const textWith = (one: typeof orderAttention | null) =>
+    withoutColour(standingText({ ...ride, orderAttention: one }, () => ''));
+  expect(textWith(orderAttention)).toContain('latePickup since 2026-05-01 08:31:00 UTC: ask');
+  expect(textWith(null)).not.toContain('latePickup');
 });
 
 describe('a trail as text', () => {
@@ -61,8 +64,9 @@ describe('a trail as text', () => {
   it('names what needs a person, and since when', () => {
     const text = 'forbidden since 2026-05-01 08:31:00 UTC: ask';
     expect(trailText(aTrail({ attention }))).toContain(`attention  ${text}`);
-    expect(attentionLine(attention)).toBe(`attention: ${text}`);
-    expect(attentionLine(null)).toBe('attention cleared');
+    const line = (one: typeof attention | null) => withoutColour(changeText({ change: 'attention', attention: one }));
+    expect(line(attention)).toBe(`attention: ${text}`);
+    expect(line(null)).toBe('attention cleared');
   });
 
   it('shows the details of the order, nested ones and times too', () => {
@@ -85,12 +89,12 @@ describe('a trail as text', () => {
   });
 });
 
-it('a line of a timeline shows another raw status and a delivery, and has colour at a terminal only', () => {
+it('a line of a timeline shows another raw status and a delivery', () => {
+  const lineOf = (entry: TimelineEntry) => withoutColour(timelineLine(entry));
   const cancelled = entry('Cancelled', 5, { rawStatus: 'canceled' });
-  expect(timelineLine(cancelled)).toBe('2026-05-01 08:30:05  Cancelled     read (came as canceled)');
+  expect(lineOf(cancelled)).toBe('2026-05-01 08:30:05  Cancelled     read (came as canceled)');
   const seen = entry('Driving', 5, { source: 'delivery' });
-  expect(timelineLine(seen)).toBe('2026-05-01 08:30:05  Driving       delivery');
-  expect(timelineLine(seen, withColour)).toContain('\u001b[1m');
+  expect(lineOf(seen)).toBe('2026-05-01 08:30:05  Driving       delivery');
 });
 
 const open = (trail: OrderTrail) => ({ trail, isOpen: true });
@@ -164,5 +168,5 @@ it('whom the authorizer of the server has seen is shown beside the name that any
     ['anna', 'ben'],
     ['anna', null],
   ]);
-  expect(decisionsText(decisions, (_, text) => text)).toContain('start by anna (proved: ben)\n');
+  expect(withoutColour(decisionsText(decisions))).toContain('start by anna (proved: ben)\n');
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { withoutSecrets } from '../../src/cli/delivery/parked.js';
-import { clip, paintFor, plain, toJsonLine, utc, withColour, withoutColour } from '../../src/cli/text.js';
+import { asShown, clip, paint, plain, toJsonLine, utc } from '../../src/cli/text.js';
 
 const steering = /[\p{C}\p{Zl}\p{Zp}]/u;
 
@@ -33,10 +33,10 @@ it('an instant is shown in UTC, and any other text as plain text', () => {
 });
 
 it('the command line uses colour at a terminal only, and never with NO_COLOR', () => {
-  expect(paintFor(true, undefined)).toBe(withColour);
-  expect(paintFor(true, '')).toBe(withColour);
-  expect(paintFor(true, '1')).toBe(withoutColour);
-  expect(paintFor(false, undefined)).toBe(withoutColour);
+  const text = paint('bad', 'wrong');
+  expect(text).toContain('\u001b[31m');
+  for (const noColour of [undefined, '']) expect(asShown(text, true, noColour)).toBe(text);
+  expect([asShown(text, true, '1'), asShown(text, false, undefined)]).toEqual(['wrong', 'wrong']);
 });
 
 describe('the body of a parked delivery as it is shown', () => {

@@ -8,36 +8,54 @@ import { isSameStatus, toKnownStatus } from '../../src/domain/order/status.js';
 
 describe('an answer about an order', () => {
   const profile = parseContractProfile({});
-  const judge = (body: unknown, status = 200) =>
-    judgeOrder({ status, headers: {}, body }, { operation: 'orderDetails', orderId: toOrderId('42'), profile });
-  const pointersIn = (body: unknown) =>
-    judge(body).changes.flatMap((one) => (one.kind === 'pointer' ? [`${one.value} ${one.pointer}`] : []));
+  const judge = (body: unknown, status = 200, by = profile) =>
+    judgeOrder({ status, headers: {}, body }, { operation: 'orderDetails', orderId: toOrderId('42'), profile: by });
+  const bare = (status: string) => ({ id: '42', status, stops: [{ status: 'Confirmed' }, { status: 'Pending' }] });
 
-  it.each<[what: string, body: unknown, pointers: string[]]>([
-    [
-      'outside of lists',
-      { ride: { ref: '42', state: 'Driving', stops: [{ state: 'Waiting' }] } },
-      ['orderId /ride/ref', 'status /ride/state'],
-    ],
-    ['without the id of the order beside it', { ride: { state: 'Driving' } }, []],
-    [
-      'in a list alone',
-      { rides: [{ ref: '42', state: 'Driving' }] },
-      ['orderId /rides/0/ref', 'status /rides/0/state'],
-    ],
-    [
-      'in another spelling, with an id that is a number',
-      { o: { no: 42, s: 'ACTIVE_ORDER' } },
-      ['orderId /o/no', 'status /o/s'],
-    ],
-    [
-      'beside the id, while another place has a known word',
-      { o: { no: '42', s: 'Waiting' }, pay: { s: 'Completed' } },
-      ['orderId /o/no', 'status /o/s'],
-    ],
-    ['below a name that may be a value', { '4711000': { state: 'Driving' } }, []],
-  ])('has its status %s', (_, body, pointers) => {
-    expect(pointersIn(body)).toEqual(pointers);
+  it.each<[what: string, bodyWith: (status: string) => unknown, httpStatus?: number]>([
+    ['in other objects', (word) => ({ result: { ride: bare(word) } })],
+    ['under another name', (word) => ({ id: '42', state: word })],
+    ['beside an id of another name', (word) => ({ ref: '42', phase: word })],
+    ['around it a message', (word) => ({ id: 'm-1', status: 'fine', ride: bare(word) })],
+    ['with another success code', bare, 203],
+    ['in a list alone', (word) => ({ rides: [{ ref: '42', state: word }] })],
+    ['beside an id that is a number', (word) => ({ o: { no: 42, s: word } })],
+    ['beside the status of something else', (word) => ({ o: bare(word), pay: { state: 'Completed' } })],
+  ])('has its status %s: the proposed profile reads it, and then fits', (_, bodyWith, httpStatus = 200) => {
+    const said = judge(bodyWith('Driving'), httpStatus);
+    expect(said.verdict).toBe('wrong');
+    const proposed = said.changes.reduce(changed, profile);
+    expect(proposed.operations.orderDetails.source).toBe('verified');
+    for (const status of ['Driving', 'Completed']) {
+      const read = parseOrderReply(
+        bodyWith(status),
+        proposed.pointers.orderDetails,
+        proposed.statuses,
+        toOrderId('42'),
+      );
+      expect(read).toMatchObject({ status, terminal: status === 'Completed' });
+    }
+    expect(judge(bodyWith('Driving'), httpStatus, proposed).verdict).toBe('fits');
+  });
+
+  const order = (body: object) => ({ order: body });
+  it.each<[what: string, httpStatus: number, body: unknown, remark: RegExp]>([
+    ['is not there', 404, {}, /check the order id; .*operations\.orderDetails\.path/],
+    ['is forbidden', 403, {}, /operations\.orderDetails\.scope/],
+    ['needs another token', 401, {}, /operations\.orderDetails\.scope/],
+    ['needs another method', 405, undefined, /operations\.orderDetails\.path and .*\.method/],
+    ['is elsewhere', 302, undefined, /HTTP 302.*operations\.orderDetails\.path/],
+    ['is an error in a success', 200, { status: 'error', error: { code: 'x' } }, /operations\.orderDetails\.path/],
+    ['is empty', 200, undefined, /no place that we know fits pointers\.orderDetails\.status/],
+    ['has no word that we know', 200, order({ id: '42', zustand: 'unterwegs' }), /status: a person/],
+    ['has a status without the id beside it', 200, { ride: { state: 'Driving' } }, /status: a person/],
+    ['is below a name that may be a value', 200, { '4711000': { state: 'Driving' } }, /status: a person/],
+    ['is about another order', 200, order({ id: 'x', status: 'Driving' }), /another id than that of the order/],
+    ['has two places', 200, { a: { s: 'Driving' }, b: { s: 'Waiting' } }, /\/a\/s, \/b\/s may be right.*a person/],
+  ])('%s: names what a person must look at, and proposes nothing', (_, httpStatus, body, remark) => {
+    const { verdict, remarks, changes } = judge(body, httpStatus);
+    expect({ verdict, changes }).toEqual({ verdict: 'wrong', changes: [] });
+    expect(remarks.join('\n')).toMatch(remark);
   });
 
   it('with a word that we do not know stays open, and its path is proven', () => {
@@ -119,7 +137,7 @@ describe('a proposal', () => {
       { status: 200, headers: {}, body: bodyOf(strange, 'Driving') },
       { ...asked, profile },
     );
-    const { pointers, statuses } = changes.reduce((before, one) => changed(before, one, '2026-05-01'), profile);
+    const { pointers, statuses } = changes.reduce((before, one) => changed(before, one), profile);
     const read = (word: string): string | null => {
       try {
         return parseOrderReply(bodyOf(strange, word), pointers.orderDetails, statuses, asked.orderId).status;

@@ -35,11 +35,7 @@ const answerWith = (status: number, body: object, type = 'application/json') => 
 };
 
 const generation = (change: Partial<AcceptedGeneration> = {}): AcceptedGeneration => ({
-  generation: 'mabc1',
-  until: null,
-  secrets: [],
-  isSecretLost: false,
-  ...change,
+  ...{ generation: 'mabc1', until: null, secrets: [], isSecretLost: false, ...change },
 });
 const older = generation({ generation: 'old1', until: '2999-01-01T00:00:00Z', secrets: [sealed] });
 const inHeader = { mode: 'header', name: 'x-check' } as const;
@@ -62,10 +58,13 @@ async function run({ accepted = [generation()], verification, env = {} }: Given,
     ...env,
   });
   const profile = { ...config.profile, ...(verification && { delivery: { verification } }) };
-  const find = async () => accepted && { memo: { subscription: { accepted } } };
+  const get = async (_workflowId: string, unknown: Error) => {
+    if (accepted === null) throw unknown;
+    return { memo: { subscription: { accepted } } };
+  };
   const { process, output } = fakeProcess(undefined, { loadSettings: () => config });
   const context = createContext(process, { json: true });
-  const session = { ...context, find, config: { ...config, profile } } as unknown as Session;
+  const session = { ...context, get, config: { ...config, profile } } as unknown as Session;
   const exitCode = await sendDelivery(session, { ...key, ...about, ...options });
   return { exitCode, ...output, json: JSON.parse(output.stdout) as unknown };
 }
@@ -146,12 +145,7 @@ describe('the command sends no delivery and names the remedy', () => {
     ['the subscription has ended', { accepted: [] }, 'NotSubscribed', toSubscribe],
     ['the secret is not known yet', { verification: inHeader }, 'NotInPlace', ''],
     ['the address has expired', { accepted: [generation({ until: '2020-01-01T00:00:00Z' })] }, 'NotInPlace', ''],
-    [
-      'its keys cannot open the secret',
-      { ...withSecret, env: otherKeys },
-      'ContentUnreadable',
-      'FARETRAIL_WEBHOOK_KEYS',
-    ],
+    ['its keys fit no secret', { ...withSecret, env: otherKeys }, 'ContentUnreadable', 'FARETRAIL_WEBHOOK_KEYS'],
     ['it has no webhook keys', { env: { FARETRAIL_WEBHOOK_KEYS: '' } }, 'InvalidInput', 'FARETRAIL_WEBHOOK_KEYS'],
   ])('when %s', async (_, given, code, words) => {
     await expect(run(given)).rejects.toMatchObject({ code, message: expect.stringContaining(words) });
@@ -173,12 +167,9 @@ describe('the answer', () => {
     expect(json).toEqual({ ok: false, url, httpStatus: 401, deliveryId: null, detail: 'not verified' });
   });
 
-  it.each([200, 404])(
-    'that is no ingress (%i) is never printed: it may hold the address or the secret',
-    async (status) => {
-      answerWith(status, { deliveryId: secretId, detail: 'mabc1.' });
-      const { stdout, stderr } = await run({ accepted: [generation({ secrets: [sealed] })], verification: inHeader });
-      expect(stdout + stderr).not.toMatch(/mabc1|5b1f0c1e|webhooks/);
-    },
-  );
+  it.each([200, 404])('that is no ingress (%i) is never printed: it may hold address or secret', async (status) => {
+    answerWith(status, { deliveryId: secretId, detail: 'mabc1.' });
+    const { stdout, stderr } = await run({ accepted: [generation({ secrets: [sealed] })], verification: inHeader });
+    expect(stdout + stderr).not.toMatch(/mabc1|5b1f0c1e|webhooks/);
+  });
 });

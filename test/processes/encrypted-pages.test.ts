@@ -9,7 +9,7 @@ import { fakeDriver } from '../../dev/sandbox/order/bodies.js';
 import { type DevServer, startDevServer } from '../../dev/stack/temporal/dev-server.js';
 import { findBrowser, openBrowser } from '../../dev/stack/ui/browser.js';
 import { driveTemporalUi, type TemporalUi } from '../../dev/stack/ui/temporal-ui.js';
-import { type CodecServer, startCodecServer } from '../../src/cli/codec.js';
+import { startCodecServer } from '../../src/cli/codec.js';
 import { loadCliConfig } from '../../src/config.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
 import { newRide, stop } from '../dev/sandbox/booking-calls.js';
@@ -21,7 +21,6 @@ import { type Fleet, startFleet } from '../support/worker/fleet.js';
 const program = findBrowser();
 if (isLong && !program) process.stderr.write('encrypted pages: no Chromium is installed; these tests are skipped\n');
 
-const token = randomBytes(32).toString('hex');
 const mark = randomUUID().slice(0, 8);
 /** The rider and the driver. */
 const people = {
@@ -74,26 +73,14 @@ describe.skipIf(!isLong || !program)(
       expect(await ui.codecSign()).toMatch(/converted content/);
     });
 
-    it.each([
-      [
-        'does not answer pages of this origin',
-        () => startCodec({ FARETRAIL_CODEC_ORIGINS: 'https://temporal.example' }),
-      ],
-      ['wants a token that the UI does not have', () => startCodec({ FARETRAIL_CODEC_TOKEN: token })],
-      ['is down', startAndStop],
-    ])('stays usable and encrypted with an endpoint that %s', async (_what, start) => {
+    it('stays encrypted with an endpoint that does not answer pages of this origin', async () => {
       const ui = await openUi();
-      const thrown: Error[] = [];
-      ui.page.on('pageerror', (error) => thrown.push(error));
-      await ui.setCodec({ endpoint: (await start()).url });
+      await ui.setCodec({ endpoint: (await startCodec({ FARETRAIL_CODEC_ORIGINS: 'https://temporal.example' })).url });
       await ui.openRun(ride);
       await expect.poll(() => ui.codecSign()).toMatch(/could not/i);
       const text = await ui.text();
       expect(text).toContain(ride);
       expect(findLeaks(people, { text: Buffer.from(text) })).toEqual([]);
-      await ui.openTab('history');
-      expect(await ui.text()).toContain('Workflow Execution Started');
-      expect(thrown).toEqual([]);
     });
   },
   180_000,
@@ -138,17 +125,11 @@ async function readAll(ui: TemporalUi): Promise<Record<string, Buffer>> {
 
 const fail = (error: unknown) => expect.fail(String(error));
 
-async function startCodec(more: Record<string, string> = {}): Promise<CodecServer> {
+async function startCodec(more: Record<string, string> = {}) {
   const codecEnv = { FARETRAIL_CODEC_PORT: '0', FARETRAIL_CODEC_ORIGINS: server.uiUrl ?? '' };
   const { payloads, codec: settings } = loadCliConfig({ ...fleet.env, ...codecEnv, ...more });
   const codec = createPayloadCodec({ ...payloads, encrypts: true });
   const endpoint = await startCodecServer({ settings, codec, onUnreadable: fail, onFailure: fail });
   onTestFinished(() => endpoint.close());
-  return endpoint;
-}
-
-async function startAndStop(): Promise<CodecServer> {
-  const endpoint = await startCodec();
-  await endpoint.close();
   return endpoint;
 }

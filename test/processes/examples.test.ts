@@ -11,48 +11,41 @@ import { isLong } from '../support/long.js';
 import { useFleet } from '../support/worker/fleet.js';
 import { runProgram } from '../support/worker/process.js';
 
-/** An example that was made ready: its program and first arguments; undefined where this machine cannot run it. */
-type ExampleProgram = [program: string, ...args: string[]] | undefined;
+/** Commands of an example that was made ready: to follow an order, and to request a ride. Undefined where this machine cannot run it. */
+type Example = Record<'follow' | 'ride', [program: string, ...args: string[]]> | undefined;
 
 const minute = 60_000;
 const say = (line: string) => process.stderr.write(`examples: ${line}\n`);
 
 /** The Python example with its pinned packages, in an environment that is kept between runs. */
-const pythonExample = (): Promise<ExampleProgram> =>
-  madeReady('Python', async () => {
-    const folder = join(projectRoot, 'examples/python');
-    const python = await pythonWith(join(folder, 'requirements.txt'), 'examples-python', say);
-    return [python, join(folder, 'caller.py')];
-  });
+async function pythonExample(): Promise<Example> {
+  const folder = join(projectRoot, 'examples/python');
+  const python = await pythonWith(join(folder, 'requirements.txt'), 'examples-python', say);
+  return { follow: [python, join(folder, 'caller.py')], ride: [python, join(folder, 'rider.py')] };
+}
 
 /** The Go example, built; the build cache is Go's own. The first build takes a minute and a half, so only on demand. */
-const goExample = (): Promise<ExampleProgram> =>
-  madeReady('Go', async () => {
-    if (!isLong) throw new Error('only with FARETRAIL_TEST_LONG=true');
-    const folder = join(projectRoot, 'examples/go');
-    const sources = ['main.go', 'faretrail/faretrail.go', 'go.mod', 'go.sum'].map((name) =>
-      readFileSync(join(folder, name), 'utf8'),
-    );
-    const version = await command('go', ['version']);
-    const built = await keptFolder('examples-go', [version, ...sources], say, async (made) => {
-      await command('go', ['build', '-o', join(made, 'caller'), '.'], 5 * minute, folder);
-    });
-    return [join(built, 'caller')];
+async function goExample(): Promise<Example> {
+  if (!isLong) throw new Error('only with FARETRAIL_TEST_LONG=true');
+  const cwd = join(projectRoot, 'examples/go');
+  const files = ['main.go', 'faretrail/faretrail.go', 'go.mod', 'go.sum'];
+  const sources = files.map((name) => readFileSync(join(cwd, name), 'utf8'));
+  const version = await runCommand('go', ['version'], { cwd, timeLimitMs: minute });
+  const built = await keptFolder('examples-go', [version, ...sources], say, async (made) => {
+    await runCommand('go', ['build', '-o', join(made, 'caller'), '.'], { cwd, timeLimitMs: 5 * minute });
   });
+  const caller = join(built, 'caller');
+  return { follow: [caller], ride: [caller] };
+}
 
-const madeReady = (language: string, prepare: () => Promise<[string, ...string[]]>): Promise<ExampleProgram> =>
+const madeReady = (language: string, prepare: () => Promise<Example>): Promise<Example> =>
   prepare().catch((error) => {
     say(`the ${language} example is skipped: ${error instanceof Error ? error.message : error}`);
     return undefined;
   });
 
-const command = (program: string, args: string[], timeLimitMs = minute, cwd = projectRoot): Promise<string> =>
-  runCommand(program, args, { cwd, timeLimitMs });
-
 const fleet = useFleet(1);
-
-/** Python leaves no compiled files in the checkout. */
-const withoutCache = { PYTHONDONTWRITEBYTECODE: '1' };
+const ended = / ended: completed, after (Routing > )?(Driving > )?Completed\n$/;
 
 /** An order that is completed after two seconds. */
 function newOrder(): string {
@@ -62,42 +55,36 @@ function newOrder(): string {
   return orderId;
 }
 const fleetEnv = () => ({
-  ...withoutCache,
+  PYTHONDONTWRITEBYTECODE: '1', // no compiled files in the checkout
   TEMPORAL_ADDRESS: inject('temporalAddress'),
   FARETRAIL_TASK_QUEUE: fleet.place.config.taskQueue,
 });
 
 describe.each([
-  { language: 'Python', program: await pythonExample() },
-  { language: 'Go', program: await goExample() },
-])('a service in $language, with the SDK of Temporal alone', ({ program }) => {
-  const [file = '', ...first] = program ?? [];
-  const run = (account: string, orderId: string, env: Record<string, string>) =>
-    runProgram(file, [...first, account, orderId], env);
+  { language: 'Python', commands: await madeReady('Python', pythonExample) },
+  { language: 'Go', commands: await madeReady('Go', goExample) },
+])('a service in $language, with the SDK of Temporal alone', ({ commands }) => {
+  const run = (what: 'follow' | 'ride', ...more: string[]) => {
+    const [program = '', ...args] = commands?.[what] ?? [];
+    return runProgram(program, [...args, 'business', ...more], fleetEnv());
+  };
 
-  it.skipIf(!program)(
-    'has an order followed, reads its trail and awaits its end; a second call gets the same trail',
+  it.skipIf(!commands)(
+    'has an order followed, reads its trail and awaits its end; a second call gets the same',
     async () => {
       const orderId = newOrder();
-      const env = fleetEnv();
-      const first = await run('business', orderId, env);
+      const first = await run('follow', orderId);
       expect(first).toMatchObject({ code: 0, output: expect.stringMatching(new RegExp(`^${orderId} is `)) });
-      expect(first.output).toMatch(/ ended: completed, after (Routing > )?(Driving > )?Completed\n$/);
-      const again = await run('business', orderId, env);
+      expect(first.output).toMatch(ended);
+      const again = await run('follow', orderId);
       expect(again).toMatchObject({ code: 0, output: expect.stringContaining(`${orderId} is Completed\n`) });
       expect(again.output.split('\n')[1]).toBe(first.output.split('\n')[1]);
     },
   );
 
-  it.skipIf(!program)('makes a business call, requests a ride and cancels it', async () => {
-    const riding = file.endsWith('caller') ? [file] : [file, first[0]?.replace('caller.py', 'rider.py') ?? ''];
+  it.skipIf(!commands)('makes a business call, requests a ride and cancels it', async () => {
     const requestId = randomUUID();
-    const [rider = '', ...script] = riding;
-    const seen = await runProgram(
-      rider,
-      [...script, 'business', requestId, join(projectRoot, 'examples/order.json')],
-      fleetEnv(),
-    );
+    const seen = await run('ride', requestId, join(projectRoot, 'examples/order.json'));
     expect(seen).toMatchObject({ code: 0 });
     const { call, outcome } = JSON.parse(seen.output);
     expect(call).toBe(200);
@@ -117,7 +104,7 @@ it.concurrent('a service with the typed client follows an order to its end', asy
   const orderId = newOrder();
   const first = await example('typescript', ['business', orderId]);
   expect(first).toMatchObject({ code: 0, output: expect.stringMatching(new RegExp(`^${orderId} is `)) });
-  expect(first.output).toMatch(/ ended: completed, after (Routing > )?(Driving > )?Completed\n$/);
+  expect(first.output).toMatch(ended);
   const refused = await example('typescript', ['Not A Name', orderId]);
   expect(refused).toMatchObject({ code: 1, errors: expect.stringContaining('InvalidInput: account') });
 }, 120_000);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import { changesBetween, changeText } from '../../../src/cli/order/show.js';
-import type { Paint } from '../../../src/cli/text.js';
+import { changesBetween, changeText } from '../../../src/cli/order/view.js';
+import { paint } from '../../../src/cli/text.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
 import { followOrderId } from '../../../src/domain/workflow-ids.js';
@@ -47,7 +47,7 @@ export async function followSamples(sandbox: Sandbox, client: Client, taskQueue:
 }
 
 /** Prints each change. Resolves with the trail once the order has ended. */
-export async function showLive(ride: SampleRide, say: (line: string) => void, paint: Paint): Promise<OrderTrail> {
+export async function showLive(ride: SampleRide, say: (line: string) => void): Promise<OrderTrail> {
   const label = ride.orderId.padEnd(24);
   let before: OrderTrail | null = null;
   for (;;) {
@@ -57,7 +57,7 @@ export async function showLive(ride: SampleRide, say: (line: string) => void, pa
     const came = trail.deliveries.received - (before?.deliveries.received ?? 0);
     if (came > 0)
       say(`${label} ${paint('faint', came === 1 ? 'a delivery has come' : `${came} deliveries have come`)}`);
-    for (const change of changesBetween(before, { trail, isOpen })) say(`${label} ${changeText(change, paint)}`);
+    for (const change of changesBetween(before, { trail, isOpen })) say(`${label} ${changeText(change)}`);
     if (!isOpen) return await ride.handle.result();
     before = trail;
   }

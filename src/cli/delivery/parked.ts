@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type {
   AskOptions,
   ParkedDelivery as DecidedDelivery,
@@ -7,13 +8,7 @@ import type {
 import { type DeliveryResult, parkReasonTexts } from '../../domain/delivery.js';
 import { InvalidInput } from '../../domain/errors.js';
 import type { AccountName, OrderId } from '../../domain/keys.js';
-import {
-  type ParkedDelivery,
-  type ParkedDeliveryInput,
-  parseDiscardInput,
-  parseParkedDeliveryInput,
-  toDeliveryId,
-} from '../../domain/parked.js';
+import { type ParkedDelivery, parseParkedDeliveryInput, toDeliveryId } from '../../domain/parked.js';
 import { publishedAddresses, publishedDelivery } from '../../domain/published.js';
 import {
   fromParkedDeliveryId,
@@ -28,27 +23,13 @@ import { decodeAll } from '../../temporal/payloads.js';
 import { runOf } from '../../temporal/runs.js';
 import { openContent } from '../../webhooks/raw-delivery.js';
 import type { parkedDelivery } from '../../workflows/parked-delivery.js';
-import { accountOption, checked, orderOption, reasonOption } from '../arguments.js';
-import {
-  type AddCommand,
-  addCommand,
-  type CommandContext,
-  callTimeoutMs,
-  reading,
-  type Session,
-  withSession,
-} from '../command.js';
+import { accountOption, option, orderOption, reasonOption, required } from '../arguments.js';
+import { type CommandContext, callTimeoutMs, inSession, type Noun, type Session, withSession } from '../command.js';
 import { CliFailure, exitCodes, tellUnreadable } from '../failure.js';
-import { listing, listRuns, runningQuery } from '../lists.js';
+import { listing, listRuns, runsQuery } from '../lists.js';
 import { sendUpdate } from '../runs.js';
-import { type Paint, type Pair, pairsText, plain, toLines, utc } from '../text.js';
-
-interface ParkedGiven {
-  account?: AccountName;
-  open?: string;
-}
-
-const limit = 500;
+import { cardText, paint, plain, toLines, utc } from '../text.js';
+import { sendCommand } from './send.js';
 
 const help = `
 The ingress parks a delivery when it names no order or fails a late check, or
@@ -56,25 +37,60 @@ when a person has stopped following its order (follow the order with --again,
 then route). It waits until a person routes or discards it. --open needs the
 FARETRAIL_WEBHOOK_KEYS of the ingress; it shows the body with secrets hidden.`;
 
-/** `delivery parked`: deliveries that wait for a person. */
-export const addParked: AddCommand = (delivery, run) => {
-  const does = 'list parked deliveries, or show the body of one';
-  const examples = ['', '--account business --open 0f5b2a7c9d1e4f60a1b2c3d4e5f60718'];
-  addCommand(delivery, 'parked', { does, examples, more: help })
-    .option(...accountOption)
-    .option('--open <deliveryId>', 'show the body of one', checked(toDeliveryId))
-    .action(
-      run((context, { account, open }: ParkedGiven) =>
+const decideHelp = `
+Repeating a decision exits 0; a different one exits 1.`;
+
+/** `delivery …` */
+export const deliveryCommands: Noun = {
+  noun: 'delivery',
+  does: 'place parked deliveries, send a test one',
+  verbs: [
+    {
+      form: 'parked',
+      does: 'list parked deliveries, or show the body of one',
+      examples: ['', '--account business --open 0f5b2a7c9d1e4f60a1b2c3d4e5f60718'],
+      more: help,
+      options: [accountOption(), option('--open <deliveryId>', 'show the body of one', toDeliveryId)],
+      act: (context, { account, open }: { account?: AccountName; open?: string }) =>
         open === undefined ? list(context, { account }) : show(context, account, open),
+    },
+    {
+      form: 'route <account> <deliveryId>',
+      does: 'give a parked delivery to an order',
+      examples: ['business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --order 7b21'],
+      more: decideHelp,
+      options: [required(orderOption('the order that it is about'))],
+      act: inSession((session, { order: orderId, ...key }: ParkedDeliveryKey & { order: OrderId }) =>
+        decide(session, key, {
+          send: (parked, inTime) => parked.route(orderId, inTime),
+          isDone: (delivery) => delivery.outcome === 'routed' && delivery.orderId === orderId,
+        }),
       ),
-    );
+    },
+    {
+      form: 'discard <account> <deliveryId>',
+      does: 'discard a parked delivery',
+      examples: ['business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --reason "a test"'],
+      more: decideHelp,
+      options: [required(reasonOption())],
+      act: inSession((session, { reason, ...key }: ParkedDeliveryKey & { reason: string }) =>
+        decide(session, key, {
+          send: (parked, inTime) => parked.discard(reason, inTime),
+          isDone: ({ outcome }) => outcome === 'discarded',
+        }),
+      ),
+    },
+    sendCommand,
+  ],
 };
+
+const limit = 500;
 
 const list = listing({
   name: 'deliveries',
   empty: 'No delivery is parked.',
   find: (session, { account }: { account: AccountName | undefined }) =>
-    listRuns(session, { query: runningQuery('parkedDelivery', account), limit }, ({ workflowId, memo }) => {
+    listRuns(session, runsQuery('parkedDelivery', { account, running: true }), limit, ({ workflowId, memo }) => {
       const key = fromParkedDeliveryId(workflowId);
       const { eventType, reason, receivedAt, aboutOrderId } = publishedDelivery(memo) ?? {};
       return key ? [{ ...key, eventType, reason, receivedAt, aboutOrderId }] : [];
@@ -91,7 +107,7 @@ const list = listing({
 });
 
 function show(context: CommandContext, account: AccountName | undefined, deliveryId: string): Promise<number> {
-  const { webhookKeys, accounts } = context.loadSettings();
+  const { webhookKeys, accounts } = context.loadSettings(context.env);
   if (!webhookKeys) throw new InvalidInput('FARETRAIL_WEBHOOK_KEYS: missing; set the keys of the ingress');
   const candidates = account === undefined ? accounts.map(({ name }) => name) : [account];
   if (candidates.length === 0) throw new InvalidInput('--account: missing; no account is set here to look through');
@@ -100,7 +116,7 @@ function show(context: CommandContext, account: AccountName | undefined, deliver
     const delivery = publishedDelivery(found.memo); // null until a worker has handled the run
     const opened = await openParked(session, key, webhookKeys).catch(tellUnreadable);
     const content = opened ?? { contentType: null, body: null, bytes: 0 };
-    context.tell({ ...key, delivery, ...content }, openedText(key, delivery, opened, context.paint));
+    context.tell({ ...key, delivery, ...content }, openedText(key, delivery, opened));
     return exitCodes.done;
   });
 }
@@ -115,74 +131,29 @@ async function getParked(session: Session, accounts: readonly AccountName[], del
   throw new CliFailure('NotParked', `no delivery ${deliveryId} is parked there; see: faretrail delivery parked`);
 }
 
-const decideHelp = `
-Repeating a decision exits 0; a different one exits 1.`;
-
-/** `delivery route <account> <deliveryId>` */
-export const addRoute: AddCommand = (delivery, run) => {
-  const does = 'give a parked delivery to an order';
-  const examples = ['business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --order 7b21'];
-  addCommand(delivery, 'route <account> <deliveryId>', { does, examples, more: decideHelp })
-    .requiredOption(...orderOption('the order that it is about'))
-    .action(run(reading(toRoute, decide)));
-};
-
-/** `delivery discard <account> <deliveryId>` */
-export const addDiscard: AddCommand = (delivery, run) => {
-  const does = 'discard a parked delivery';
-  const examples = ['business 0f5b2a7c9d1e4f60a1b2c3d4e5f60718 --reason "a test"'];
-  addCommand(delivery, 'discard <account> <deliveryId>', { does, examples, more: decideHelp })
-    .requiredOption(...reasonOption)
-    .action(run(reading(toDiscard, decide)));
-};
-
 interface Decision {
-  key: ParkedDeliveryKey;
   send(parked: ParkedHandle, inTime: AskOptions): Promise<DecidedDelivery | RoutedDelivery>;
   /** Was the delivery decided in this way before? */
   isDone(delivery: DecidedDelivery): boolean;
 }
 
-const toRoute = ({ order: orderId, ...key }: ParkedDeliveryKey & { order: OrderId }): Decision => ({
-  key,
-  send: (parked, inTime) => parked.route(orderId, inTime),
-  isDone: (delivery) => delivery.outcome === 'routed' && delivery.orderId === orderId,
-});
-
-function toDiscard({ reason, ...key }: ParkedDeliveryKey & { reason: string }): Decision {
-  const why = parseDiscardInput({ reason }).reason;
-  const isDone: Decision['isDone'] = ({ outcome }) => outcome === 'discarded';
-  return { key, send: (parked, inTime) => parked.discard(why, inTime), isDone };
-}
-
-async function decide(session: Session, { key, send, isDone }: Decision): Promise<number> {
+async function decide(session: Session, key: ParkedDeliveryKey, { send, isDone }: Decision): Promise<number> {
   const { account, deliveryId } = key;
   const { found } = await getParked(session, [account], deliveryId);
   const { workflowId } = found;
   return await sendUpdate(session, {
     found,
     send: (inTime) => send(session.rides.getParked(account, deliveryId), inTime),
-    tell: (delivery) => session.tell({ workflowId, state: 'done', delivery }, decidedText(delivery, session.paint)),
+    tell: (delivery) => session.tell({ workflowId, state: 'done', delivery }, decidedText(delivery)),
     /** Only another decision counts as a failure. Rejects for a run that an operator terminated, or that could not read its input. */
     async tellEnded() {
       const run = runOf<typeof parkedDelivery>(session.client, workflowId);
       const delivery = await run.result({ withinMs: callTimeoutMs });
-      const text = `This delivery was already decided.\n${decidedText(delivery, session.paint)}`;
+      const text = `This delivery was already decided.\n${decidedText(delivery)}`;
       session.tell({ workflowId, state: 'alreadyDecided', delivery }, text);
       return isDone(delivery) ? exitCodes.done : exitCodes.failed;
     },
   });
-}
-
-/** What the run was started with, with the sealed content. Only the first event of the history holds it. */
-async function readParkedInput(session: Session, key: ParkedDeliveryKey): Promise<ParkedDeliveryInput> {
-  const { client } = session;
-  const [start] = await runOf(client, parkedDeliveryId(key)).events({ withinMs: callTimeoutMs });
-  const { payloads } = start?.workflowExecutionStartedEventAttributes?.input ?? {};
-  if (!payloads?.length)
-    throw new CliFailure('ContentUnreadable', 'Temporal does not show what the run was started with');
-  const [input] = await decodeAll(client, payloads);
-  return parseParkedDeliveryInput(input);
 }
 
 /** The content of a parked delivery, with secrets hidden. */
@@ -195,25 +166,22 @@ interface OpenedDelivery {
 
 /** Unseals the content; null where the ingress kept none. Throws `SealingError` when these are not the keys of the ingress. */
 async function openParked(session: Session, key: ParkedDeliveryKey, keys: KeyRing): Promise<OpenedDelivery | null> {
-  const { sealed, eventType } = await readParkedInput(session, key);
+  const { client } = session;
+  // Only the first event of the history holds the sealed content.
+  const [start] = await runOf(client, parkedDeliveryId(key)).events({ withinMs: callTimeoutMs });
+  const { payloads } = start?.workflowExecutionStartedEventAttributes?.input ?? {};
+  if (!payloads?.length)
+    throw new CliFailure('ContentUnreadable', 'Temporal does not show what the run was started with');
+  const { sealed, eventType } = parseParkedDeliveryInput((await decodeAll(client, payloads))[0]);
   if (sealed === '') return null;
   const sealer = createSealer(keys);
   const { rawBody, headers } = await openContent(sealer, key, sealed);
   const secrets = await readSecrets(session, sealer, { account: key.account, eventType });
-  const text = toText(rawBody);
   return {
     contentType: headers['content-type'] ?? null,
-    body: text === undefined ? null : withoutSecrets(text, secrets),
+    body: isUtf8(rawBody) ? withoutSecrets(rawBody.toString(), secrets) : null,
     bytes: rawBody.length,
   };
-}
-
-function toText(bytes: Buffer): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The secrets that the service may have put into the body. A secret that cannot be unsealed is hidden by the name of its field. */
@@ -234,27 +202,17 @@ export const withoutSecrets = (text: string, secrets: readonly string[]): string
   secrets.reduce((rest, secret) => rest.replaceAll(secret, hidden), text).replace(secretField, `$1"${hidden}"`);
 
 /** One delivery with its content. Safe for a terminal. */
-function openedText(
-  key: ParkedDeliveryKey,
-  delivery: ParkedDelivery | null,
-  opened: OpenedDelivery | null,
-  paint: Paint,
-): string {
-  const facts: Pair[] = [
+function openedText(key: ParkedDeliveryKey, delivery: ParkedDelivery | null, opened: OpenedDelivery | null): string {
+  const card = cardText(`Delivery ${key.deliveryId} of account ${key.account}`, [
     ['why', delivery === null ? 'not known yet' : parkReasonTexts[delivery.reason]],
     ['received', delivery === null ? '-' : `${utc(delivery.receivedAt)} UTC`],
     ['outcome', delivery?.outcome ?? 'waiting'],
     ['order', delivery?.aboutOrderId && plain(delivery.aboutOrderId)],
-    ['body', opened === null ? 'none was kept' : sizeText(opened)],
-  ];
-  const head = paint('strong', `Delivery ${key.deliveryId} of account ${key.account}`);
-  const lines = [head, pairsText(facts, paint)];
-  if (opened === null) return lines.join('\n');
-  return [...lines, '', opened.body === null ? paint('faint', 'not a text') : toLines(opened.body)].join('\n');
+    ['body', opened ? `${opened.bytes} bytes, ${plain(opened.contentType ?? 'no content type')}` : 'none was kept'],
+  ]);
+  if (opened === null) return card;
+  return `${card}\n\n${opened.body === null ? paint('faint', 'not a text') : toLines(opened.body)}`;
 }
-
-const sizeText = ({ bytes, contentType }: OpenedDelivery): string =>
-  `${bytes} bytes, ${contentType === null ? 'no content type' : plain(contentType)}`;
 
 const handedOverTexts: Record<DeliveryResult, (order: string) => string> = {
   signalled: (order) => `order ${order} has received it`,
@@ -267,7 +225,7 @@ const handedOverTexts: Record<DeliveryResult, (order: string) => string> = {
 };
 
 /** What became of a delivery. */
-function decidedText(delivery: DecidedDelivery | RoutedDelivery, paint: Paint): string {
+function decidedText(delivery: DecidedDelivery | RoutedDelivery): string {
   const { deliveryId, discardReason, orderId, outcome } = delivery;
   const order = plain(orderId ?? '');
   const what = {
@@ -276,8 +234,8 @@ function decidedText(delivery: DecidedDelivery | RoutedDelivery, paint: Paint): 
     discarded: `discarded: ${plain(discardReason ?? '')}`,
     expired: 'expired: it waited for 30 days without a decision',
   }[outcome];
-  const handedOver = 'handedOver' in delivery ? delivery.handedOver : '';
-  const toDetail = (handedOverTexts as Record<string, (order: string) => string>)[handedOver];
-  const detail = toDetail ? [`  ${toDetail(order)}`] : [];
-  return [paint('strong', `Delivery ${deliveryId} ${what}`), ...detail].join('\n');
+  // A later release may know more results.
+  const texts: Partial<Record<string, (order: string) => string>> = handedOverTexts;
+  const detail = 'handedOver' in delivery ? texts[delivery.handedOver]?.(order) : undefined;
+  return [paint('strong', `Delivery ${deliveryId} ${what}`), ...(detail ? [`  ${detail}`] : [])].join('\n');
 }

@@ -5,16 +5,15 @@ import { pointerTokens } from '../../contracts/json.js';
 import { InvalidInput } from '../../domain/errors.js';
 import type { OrderId } from '../../domain/keys.js';
 import { publishedAddresses } from '../../domain/published.js';
-import type { AcceptedGeneration, SubscriptionMemo } from '../../domain/subscription/subscription.js';
+import type { AcceptedGeneration } from '../../domain/subscription/subscription.js';
 import { type SubscriptionKey, subscriptionId } from '../../domain/workflow-ids.js';
-import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer } from '../../sealing/sealer.js';
 import { createWebhookPaths } from '../../sealing/webhook-paths.js';
-import { orderOption } from '../arguments.js';
-import { type AddCommand, addCommand, callTimeoutMs, reading, type Session } from '../command.js';
+import { option, orderOption } from '../arguments.js';
+import { type CommandSpec, callTimeoutMs, reading, type Session } from '../command.js';
 import { CliFailure, exitCodes, tellUnreadable } from '../failure.js';
 import { ingressUrl } from '../processes.js';
-import { clip } from '../text.js';
+import { clip, paint } from '../text.js';
 
 const help = `
 Sends one delivery as the service would: to the newest address of the
@@ -24,13 +23,16 @@ ingress. It sends to FARETRAIL_PUBLIC_URL, else to the ingress of these
 settings. It never shows the address or the secret.`;
 
 /** `delivery send <account> <eventType>`: a correct test delivery to the ingress. */
-export const addSend: AddCommand = (delivery, run) => {
-  const does = 'send a correct test delivery to the ingress';
-  const examples = ['business status_changed --order 7b21 --status Driving', 'business business_report --order 7b21'];
-  addCommand(delivery, 'send <account> <eventType>', { does, examples, more: help })
-    .option(...orderOption('the order that it is about'))
-    .option('--status <status>', 'the status that it claims; the run reads the order itself')
-    .action(run(reading(checkGiven, sendDelivery)));
+export const sendCommand: CommandSpec = {
+  form: 'send <account> <eventType>',
+  does: 'send a correct test delivery to the ingress',
+  examples: ['business status_changed --order 7b21 --status Driving', 'business business_report --order 7b21'],
+  more: help,
+  options: [
+    orderOption('the order that it is about'),
+    option('--status <status>', 'the status that it claims; the run reads the order itself'),
+  ],
+  act: reading(checkGiven, sendDelivery),
 };
 
 /** What is sent. */
@@ -53,56 +55,40 @@ function checkGiven(given: SendGiven): SendGiven {
 }
 
 /** Sends the delivery and shows its id and the ingress's answer. */
-export async function sendDelivery(
-  session: Session,
-  { account, eventType, order, status }: SendGiven,
-): Promise<number> {
-  const key = { account, eventType };
+export async function sendDelivery(session: Session, given: SendGiven): Promise<number> {
+  const { account, eventType } = given;
   const { accounts, profile, webhookKeys } = session.config;
   if (!webhookKeys) throw new InvalidInput('FARETRAIL_WEBHOOK_KEYS: missing; set the keys of the ingress');
   const base = ingressUrl(session.config);
-  if (base === null)
-    throw new InvalidInput(
-      'FARETRAIL_PUBLIC_URL: missing; FARETRAIL_INGRESS_PORT does not tell where the ingress listens',
-    );
+  const where = 'missing; FARETRAIL_INGRESS_PORT does not tell where the ingress listens';
+  if (base === null) throw new InvalidInput(`FARETRAIL_PUBLIC_URL: ${where}`);
   const { mode } = profile.delivery.verification;
-  const { accepted } = await readMemo(session, key);
   // The newest address at which a correct delivery can be made now.
-  const generation = accepted
+  const newest = (await readAccepted(session, given))
     .filter(({ until }) => until === null || Date.parse(until) > Date.now())
     .find(({ secrets, isSecretLost }) => mode === 'path' || isSecretLost || secrets.length > 0);
-  if (!generation) {
+  if (!newest) {
     const remedy = session.commandLine('subscription', 'list');
     throw new CliFailure('NotInPlace', `no address with a known secret yet; look again later: ${remedy}`);
   }
-  const businessId = accounts.find(({ name }) => name === key.account)?.businessId;
-  const secret = mode === 'path' ? undefined : await openSecret(key, generation, webhookKeys);
-  const delivery = writeTestDelivery({ eventType, order, status, businessId }, profile, secret);
-  const path = createWebhookPaths(webhookKeys).pathOf({ ...key, generation: generation.generation });
+  const { generation, secrets } = newest;
+  const [sealed] = mode === 'path' ? [] : secrets;
+  const unsealed = sealed && createSealer(webhookKeys).unseal(sealed, subscriptionId(given)).catch(tellUnreadable);
+  const businessId = accounts.find(({ name }) => name === account)?.businessId;
+  const delivery = writeTestDelivery({ ...given, businessId }, profile, await unsealed);
+  const path = createWebhookPaths(webhookKeys).pathOf({ account, eventType, generation });
   return tellAnswer(session, base, await post(base, path, delivery));
 }
 
-async function readMemo({ commandLine, find }: Session, key: SubscriptionKey): Promise<SubscriptionMemo> {
+/** The addresses that the subscription accepts, newest first. Throws `CliFailure` NotSubscribed. */
+async function readAccepted({ commandLine, get }: Session, key: SubscriptionKey): Promise<AcceptedGeneration[]> {
   const workflowId = subscriptionId(key);
-  const notSubscribed = (what: string): CliFailure => {
-    const remedy = commandLine('subscription', 'create', key.account, key.eventType);
-    return new CliFailure('NotSubscribed', `${what}; subscribe first: ${remedy}`);
-  };
-  const found = await find(workflowId);
-  if (!found) throw notSubscribed(`Temporal remembers no run ${workflowId}`);
-  const memo = publishedAddresses(found.memo);
-  if (!memo || memo.accepted.length === 0) throw notSubscribed(`${workflowId} accepts no deliveries`);
-  return memo;
-}
-
-/** The newest secret; undefined when the subscription has lost it. */
-async function openSecret(
-  key: SubscriptionKey,
-  { secrets: [sealed] }: AcceptedGeneration,
-  keys: KeyRing,
-): Promise<string | undefined> {
-  if (sealed === undefined) return undefined;
-  return await createSealer(keys).unseal(sealed, subscriptionId(key)).catch(tellUnreadable);
+  const remedy = commandLine('subscription', 'create', key.account, key.eventType);
+  const notSubscribed = (what: string) => new CliFailure('NotSubscribed', `${what}; subscribe first: ${remedy}`);
+  const { memo } = await get(workflowId, notSubscribed(`Temporal remembers no run ${workflowId}`));
+  const { accepted = [] } = publishedAddresses(memo) ?? {};
+  if (accepted.length === 0) throw notSubscribed(`${workflowId} accepts no deliveries`);
+  return accepted;
 }
 
 interface Answer {
@@ -146,20 +132,20 @@ function readAnswer(text: string, contentType: unknown): Pick<Answer, 'deliveryI
   };
 }
 
-function tellAnswer({ tell, paint }: Session, base: string, answer: Answer): number {
+function tellAnswer({ tell }: Session, base: string, answer: Answer): number {
   const { httpStatus, deliveryId, detail } = answer;
-  const isTaken = httpStatus >= 200 && httpStatus < 300;
+  const ok = httpStatus >= 200 && httpStatus < 300;
   const { origin } = new URL(base);
-  const how = isTaken
+  const how = ok
     ? `Taken by ${origin} with ${httpStatus}: delivery ${deliveryId ?? 'without an id; is this an ingress?'}`
     : `Refused by ${origin} with ${httpStatus}${detail === null ? '' : `: ${clip(detail, 200)}`}`;
-  tell({ ok: isTaken, url: origin, ...answer }, paint(isTaken ? 'strong' : 'bad', how));
-  return isTaken ? exitCodes.done : exitCodes.failed;
+  tell({ ok, url: origin, ...answer }, paint(ok ? 'strong' : 'bad', how));
+  return ok ? exitCodes.done : exitCodes.failed;
 }
 
 type Verification = ContractProfile['delivery']['verification'];
 
-type TestFacts = Pick<SendGiven, 'eventType'> & Record<'order' | 'status' | 'businessId', string | undefined>;
+type TestFacts = Omit<SendGiven, 'account'> & { businessId: string | undefined };
 
 /** Writes each value where the profile reads it. The delivery holds the secret, so never show it. No secret: the subscription has lost it. */
 function writeTestDelivery(
@@ -175,11 +161,9 @@ function writeTestDelivery(
     ['/timestamp', new Date().toISOString()], // makes each test delivery a new one
     [verification.mode === 'body' ? verification.pointer : undefined, secret],
   ];
-  const content = places.reduce<object>(
-    (body, [pointer, value]) =>
-      pointer && value !== undefined ? withValue(body, pointerTokens(pointer) ?? [], value) : body,
-    {},
-  );
+  let content: object = {};
+  for (const [pointer, value] of places)
+    if (pointer && value !== undefined) content = withValue(content, pointerTokens(pointer) ?? [], value);
   const body = JSON.stringify(content);
   return { headers: { 'content-type': 'application/json', ...proof(body, verification, secret) }, body };
 }

@@ -3,13 +3,13 @@ import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import type { FollowOrderInput } from '../../client/index.js';
 import { InvalidInput } from '../../domain/errors.js';
-import { type AccountName, toAccountName } from '../../domain/keys.js';
-import { checked, inBrackets, toNumber } from '../arguments.js';
-import { type AddCommand, addCommand, createProgressNote, inSession, type Session } from '../command.js';
+import type { AccountName } from '../../domain/keys.js';
+import { accountOption, inBrackets, option, toNumber } from '../arguments.js';
+import { type CommandSpec, createProgressNote, inSession, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
 import { readEach } from '../lists.js';
 import { missingWorkers } from '../processes.js';
-import { type Paint, plain } from '../text.js';
+import { firstLines, paint, plain } from '../text.js';
 
 const help = `
 A row is an order: a line of JSON, or where the name of the file ends in .csv a
@@ -18,16 +18,20 @@ scheduledAt, notify (one URL). Rows without an account are of --account. What
 was done is kept in <file>.progress: the same command after an end of any kind
 goes on there. Ends with 1 if a row was refused; the others are followed.`;
 
-const examples = ['orders.csv --account partner', 'orders.jsonl --per-second 20', '- --account partner < orders.jsonl'];
 const columns = ['account', 'orderId', 'reference', 'scheduledAt', 'notify'] as const;
 
 /** `order import <file>`: follow many orders. */
-export const addImport: AddCommand = (order, run) => {
-  addCommand(order, 'import <file>', { does: 'follow the orders of a file, each once', examples, more: help })
-    .option('--account <name>', 'of rows that name none', checked(toAccountName, '--account'))
-    .option('--per-second <n>', 'orders a second', checked(toNumber, '--per-second'), 50)
-    .option('--again', 'also orders whose following was stopped or has expired')
-    .action(run(inSession(importOrders)));
+export const importCommand: CommandSpec = {
+  form: 'import <file>',
+  does: 'follow the orders of a file, each once',
+  examples: ['orders.csv --account partner', 'orders.jsonl --per-second 20', '- --account partner < orders.jsonl'],
+  more: help,
+  options: [
+    accountOption('of rows that name none'),
+    option('--per-second <n>', 'orders a second', toNumber).default(50),
+    option('--again', 'also orders whose following was stopped or has expired'),
+  ],
+  act: inSession(importOrders),
 };
 
 interface Import {
@@ -37,8 +41,10 @@ interface Import {
   again?: boolean;
 }
 
+const shownRows = 20;
+
 async function importOrders(session: Session, wanted: Import): Promise<number> {
-  const kept = keepProgress(wanted.file);
+  const { progress, add, save } = keepProgress(wanted.file);
   const stop = new AbortController();
   const unlisten = session.onInterrupt(() => stop.abort());
   const taken: string[] = [];
@@ -46,44 +52,32 @@ async function importOrders(session: Session, wanted: Import): Promise<number> {
   const { perSecond, again = false } = wanted;
   const noteSometimes = createProgressNote(session);
   try {
-    const rows = rowsAfter(kept.progress, readRows(wanted), { taken, signal: stop.signal });
+    const rows = rowsAfter(progress, readRows(wanted), { taken, signal: stop.signal });
     for await (const followed of session.rides.followMany(rows, { perSecond, again })) {
       const row = taken.shift() ?? '';
-      kept.add(row, 'error' in followed ? followed.error.message : null);
+      add(row, 'error' in followed ? followed.error.message : null);
       if (!('error' in followed)) accounts.add(row.slice(0, row.indexOf('/')));
-      noteSometimes(() => `${kept.progress.done} rows, ${kept.progress.refused.length} refused`);
+      noteSometimes(() => `${progress.done} rows, ${progress.refused.length} refused`);
     }
   } finally {
-    kept.save();
+    save();
     unlisten();
   }
-  const warnings = await readEach([...accounts], (account) => missingWorkers(session, account as AccountName));
-  return tellEnd(session, kept.progress, { isInterrupted: stop.signal.aborted, warnings: [...new Set(warnings)] });
-}
-
-function tellEnd(
-  session: Session,
-  { done, refused }: Progress,
-  { isInterrupted, warnings }: { isInterrupted: boolean; warnings: string[] },
-): number {
+  const missing = await readEach([...accounts], (account) => missingWorkers(session, account as AccountName));
+  const warnings = [...new Set(missing)];
+  const isInterrupted = stop.signal.aborted;
+  const { done: rows, refused } = progress;
+  const followed = rows - refused.length;
+  const head = paint(refused.length === 0 ? 'good' : 'bad', `${followed} of ${rows} orders are followed.`);
+  const lines = firstLines(refused, shownRows, ({ row, error }) => `row ${row}: ${plain(error)}`);
   const state = isInterrupted ? 'interrupted' : 'done';
-  const followed = done - refused.length;
-  session.tell({ state, rows: done, followed, refused, warnings }, importText({ done, refused }, session.paint));
+  session.tell({ state, rows, followed, refused, warnings }, [head, ...lines].join('\n'));
   session.warn(warnings);
   if (isInterrupted) {
     session.note('Interrupted. The same command goes on from here.');
     return exitCodes.interrupted;
   }
   return refused.length === 0 ? exitCodes.done : exitCodes.failed;
-}
-
-const shownRows = 20;
-
-function importText({ done, refused }: Omit<Progress, 'last'>, paint: Paint): string {
-  const head = paint(refused.length === 0 ? 'good' : 'bad', `${done - refused.length} of ${done} orders are followed.`);
-  const lines = refused.slice(0, shownRows).map(({ row, error }) => `row ${row}: ${plain(error)}`);
-  const more = refused.length > shownRows ? [`and ${refused.length - shownRows} more; --json lists all`] : [];
-  return [head, ...lines, ...more].join('\n');
 }
 
 const saveEveryMs = 500;
@@ -173,17 +167,15 @@ function open(file: string): number {
   }
 }
 
+/** A line that is no JSON gives null, which the client refuses. */
 async function* jsonRows(text: NodeJS.ReadableStream): AsyncGenerator<Row> {
   for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) {
-    if (line.trim() !== '') yield parsed(line);
-  }
-}
-
-function parsed(line: string): Row {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null; // no object, as the client will say
+    if (line.trim() === '') continue;
+    let row: Row = null;
+    try {
+      row = JSON.parse(line);
+    } catch {}
+    yield row;
   }
 }
 

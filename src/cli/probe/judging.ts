@@ -31,15 +31,18 @@ export interface Judgement {
   matched?: { status: string | null; isKnownStatus: boolean; orderId: string | null };
 }
 
-const judged = (verdict: Verdict, ...remarks: string[]): Judgement => ({ verdict, remarks, changes: [] });
+/** An answer that changes nothing in the profile. */
+export const judged = (verdict: Verdict, ...remarks: string[]): Judgement => ({ verdict, remarks, changes: [] });
 
-/** The profile with a change in it. `day` is the date of the probe. */
-export function changed(profile: ContractProfile, change: Change, day: string): ContractProfile {
+/** The profile with a change in it. */
+export function changed(profile: ContractProfile, change: Change): ContractProfile {
   const copy = structuredClone(profile);
   const operation = copy.operations[change.operation];
   if (change.kind === 'success') operation.success = [...operation.success, change.status];
-  else if (change.kind === 'verified') Object.assign(operation, { source: 'verified', verifiedOn: day });
-  else {
+  else if (change.kind === 'verified') {
+    const verifiedOn = new Date().toISOString().slice(0, 10);
+    Object.assign(operation, { source: 'verified', verifiedOn });
+  } else {
     const pointers: Partial<Record<string, string[]>> = copy.pointers[change.operation];
     const others = pointers[change.value]?.filter((one) => one !== change.pointer) ?? [];
     pointers[change.value] = [change.pointer, ...others];
@@ -79,34 +82,29 @@ function judgeRefusal(reply: ApiReply, name: OperationName): Judgement {
   return judged('wrong', `${what} HTTP ${status}${codeOf(reply)}: check ${suspects}`);
 }
 
-/** Where a success code came that the profile does not list, it is to be added. */
-const successChanges = ({ status }: ApiReply, operation: OperationName, profile: ContractProfile): Change[] =>
-  profile.operations[operation].success.includes(status) ? [] : [{ kind: 'success', operation, status }];
+/** What is to be changed, and what a person has to know or to decide. */
+type Proposal = Pick<Judgement, 'changes' | 'remarks'>;
+const nothing: Proposal = { changes: [], remarks: [] };
 
-const codeRemarks = (changes: readonly Change[]): string[] =>
-  changes.flatMap((one) => (one.kind === 'success' ? [`HTTP ${one.status} is a success that the profile lacks`] : []));
+/** A success code that came and that the profile does not list is to be added. */
+const proposeCode = ({ status }: ApiReply, operation: OperationName, profile: ContractProfile): Proposal =>
+  profile.operations[operation].success.includes(status)
+    ? nothing
+    : {
+        changes: [{ kind: 'success', operation, status }],
+        remarks: [`HTTP ${status} is a success that the profile lacks`],
+      };
 
 /** Judges an answer that has to be a JSON object, whatever is in it. */
 export function judgeObject(reply: ApiReply, operation: OperationName, profile: ContractProfile): Judgement {
   if (operation === 'orderReceipt' && reply.status === 404)
     return judged('open', 'no receipt: there is none yet, or operations.orderReceipt.path is wrong');
-  if (!isSuccess(reply)) {
-    if (reply.status === 404) return judged('wrong', `not found${codeOf(reply)}: check operations.${operation}.path`);
-    return judgeRefusal(reply, operation);
-  }
-  return isJsonObject(reply.body)
-    ? judgeSuccess(reply, operation, profile)
-    : judged('wrong', 'the answer is no JSON object');
-}
-
-/** Judges an answer that is a success, whatever its body. */
-function judgeSuccess(reply: ApiReply, operation: OperationName, profile: ContractProfile): Judgement {
-  const changes = successChanges(reply, operation, profile);
-  const verified: Change = { kind: 'verified', operation };
-  return {
-    ...{ verdict: changes.length === 0 ? 'fits' : 'wrong', remarks: codeRemarks(changes) },
-    changes: [...changes, verified],
-  };
+  if (reply.status === 404) return judged('wrong', `not found${codeOf(reply)}: check operations.${operation}.path`);
+  if (!isSuccess(reply)) return judgeRefusal(reply, operation);
+  if (!isJsonObject(reply.body)) return judged('wrong', 'the answer is no JSON object');
+  const { changes, remarks } = proposeCode(reply, operation, profile);
+  const verdict = changes.length === 0 ? 'fits' : 'wrong';
+  return { verdict, remarks, changes: [...changes, { kind: 'verified', operation }] };
 }
 
 /** Judges the answer about an order id that cannot exist. */
@@ -122,43 +120,42 @@ export function judgeUnknownOrder(reply: ApiReply, operation: OrderRead): Judgem
   return judgeRefusal(reply, operation);
 }
 
+/** An order that was asked for, and the profile by which its answer is read. */
+interface AskedOrder {
+  operation: OrderRead;
+  orderId: OrderId;
+  profile: ContractProfile;
+}
+
 /** Judges the answer about the operator's order, and proposes pointers where the profile's find nothing. */
-export function judgeOrder(
-  reply: ApiReply,
-  { operation, orderId, profile }: { operation: OrderRead; orderId: OrderId; profile: ContractProfile },
-): Judgement {
-  if (reply.status === 404)
-    return judged(
-      'wrong',
-      `not found${codeOf(reply)}: check the order id; if it is right, set operations.${operation}.path`,
-    );
-  if (!isSuccess(reply)) return judgeRefusal(reply, operation);
+export function judgeOrder(reply: ApiReply, asked: AskedOrder): Judgement {
+  const { operation, orderId, profile } = asked;
   const { body } = reply;
-  const { status, orderId: idPointers } = profile.pointers[operation];
-  const found = findStatus(body, status, profile.statuses.notOrderStatus);
-  const idAt = idPointers.find((pointer) => findOrderId(body, [pointer]) !== undefined) ?? null;
+  if (reply.status === 404) {
+    const remedy = `check the order id; if it is right, set operations.${operation}.path`;
+    return judged('wrong', `not found${codeOf(reply)}: ${remedy}`);
+  }
+  if (!isSuccess(reply)) return judgeRefusal(reply, operation);
+  const pointers = profile.pointers[operation];
+  const found = findStatus(body, pointers.status, profile.statuses.notOrderStatus);
+  const idAt = pointers.orderId.find((pointer) => findOrderId(body, [pointer]) !== undefined) ?? null;
   const isKnownStatus = found !== undefined && toKnownStatus(statusOf(found.word, profile.statuses)) !== undefined;
   const matched = { status: found?.pointer ?? null, isKnownStatus, orderId: idAt };
 
   const idPlaces = pointersWhere(body, (value) => isId(value) && String(value) === orderId);
-  const isOther = idAt !== null && findOrderId(body, [idAt]) !== orderId;
   const word = proposeStatus(body, { operation, idPlaces, matched });
   const statusAt = word.changes.find((one) => one.kind === 'pointer')?.pointer ?? matched.status ?? '';
   const besideStatus = idPlaces.filter((place) => parentPointer(place) === parentPointer(statusAt));
+  const isOther = idAt !== null && findOrderId(body, [idAt]) !== orderId;
   const isMissing = (idAt === null && idPlaces.length > 0) || isOther;
   const id = isMissing ? proposal({ operation, value: 'orderId' }, [besideStatus, idPlaces], idPlaces) : nothing;
   const strange = `${idAt} holds another id than that of the order: pointers.${operation}.orderId needs its place first, or ${idAt} out`;
-  const code = successChanges(reply, operation, profile);
-  const changes = [...code, ...id.changes, ...word.changes];
-  const remarks = [
-    ...codeRemarks(code),
-    ...(isOther && id.changes.length === 0 ? [strange] : []),
-    ...id.remarks,
-    ...word.remarks,
-  ];
+  const code = proposeCode(reply, operation, profile);
+  const changes = [...code.changes, ...id.changes, ...word.changes];
+  const isStrange = isOther && id.changes.length === 0;
+  const remarks = [...code.remarks, ...(isStrange ? [strange] : []), ...id.remarks, ...word.remarks];
 
-  const proposed = changes.reduce((before, change) => changed(before, change, ''), profile);
-  if (!canRead(reply, { operation, orderId, profile: proposed }))
+  if (!canRead(reply, { ...asked, profile: changes.reduce(changed, profile) }))
     return { verdict: 'wrong', remarks, changes, matched };
   const verdict = changes.length > 0 ? 'wrong' : remarks.length > 0 ? 'open' : 'fits';
   // A word that we do not know proves the path only where it stands beside the order's id.
@@ -169,10 +166,7 @@ export function judgeOrder(
 
 const isId = (value: unknown): boolean => typeof value === 'string' || Number.isSafeInteger(value);
 
-function canRead(
-  { body }: ApiReply,
-  { operation, orderId, profile }: { operation: OrderRead; orderId: OrderId; profile: ContractProfile },
-): boolean {
+function canRead({ body }: ApiReply, { operation, orderId, profile }: AskedOrder): boolean {
   try {
     parseOrderReply(body, profile.pointers[operation], profile.statuses, orderId);
     return true;
@@ -181,10 +175,6 @@ function canRead(
     throw error;
   }
 }
-
-/** What is to be changed, and what a person has to know or to decide. */
-type Proposal = Pick<Judgement, 'changes' | 'remarks'>;
-const nothing: Proposal = { changes: [], remarks: [] };
 
 const listSteps = (pointer: string): number => pointer.split('/').filter((name) => /^\d+$/.test(name)).length;
 

@@ -1,17 +1,34 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { shapeLines } from '../../contracts/body-shape.js';
-import type { ContractProfile } from '../../contracts/contract-profile.js';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type BodyShape, bodyShape, shapeLines } from '../../contracts/body-shape.js';
+import type { ContractProfile, Operation, OperationName } from '../../contracts/contract-profile.js';
 import { overridesOf, parseContractProfile } from '../../contracts/default-contract-profile.js';
-import { InvalidInput } from '../../domain/errors.js';
-import type { AccountName, OrderId } from '../../domain/keys.js';
-import { createHttp } from '../../ride-api/http.js';
-import { inBrackets } from '../arguments.js';
-import { type AddCommand, addCommand, type CommandContext } from '../command.js';
+import { interfaceTerms } from '../../contracts/interface-terms.js';
+import { ownValue } from '../../contracts/json.js';
+import type { Account } from '../../domain/account.js';
+import { FaretrailError, InvalidInput } from '../../domain/errors.js';
+import { type AccountName, type OrderId, type Scope, toOrderId, toScope } from '../../domain/keys.js';
+import { RideApiError, RideApiGarbled, RideApiUnreachable } from '../../ride-api/errors.js';
+import { type ApiReply, type ApiRequest, createHttp, type Http } from '../../ride-api/http.js';
+import { operationRequest } from '../../ride-api/operation-request.js';
+import { defaultMaxWaitMs } from '../../ride-api/retry-decision.js';
+import { interpretTokenReply, tokenRequest } from '../../ride-api/token.js';
+import { inBrackets, option } from '../arguments.js';
+import type { CommandContext, CommandSpec } from '../command.js';
 import { exitCodes } from '../failure.js';
-import { type Paint, type Pair, pairsText, plain, tableText } from '../text.js';
-import { askAll, type Finding, openProbe } from './asking.js';
-import { changeText, type Verdict } from './judging.js';
+import { type Pair, paint, pairsText, plain, type Tone, tableText } from '../text.js';
+import {
+  changed,
+  changeText,
+  type Judgement,
+  judged,
+  judgeObject,
+  judgeOrder,
+  judgeUnknownOrder,
+  type OrderRead,
+  type Verdict,
+} from './judging.js';
 
 const help = `
 Asks the service itself, without Temporal: a token for each scope, each read
@@ -29,12 +46,13 @@ changes that fit the answers, and "verified" at each operation that was seen to
 work. It needs the client secret of the account, as a worker does.`;
 
 /** `probe`: what the service really answers, beside what the contract profile expects. */
-export const addProbe: AddCommand = (program, run) => {
-  const does = 'compare the contract profile with what the service answers';
-  const examples = ['business 7b21', 'business 7b21 --write contract.json'];
-  addCommand(program, 'probe <account> [orderId]', { does, examples, more: help })
-    .option('--write <file>', 'write the contract profile that fits the answers into a new file')
-    .action(run(probe));
+export const probeCommand: CommandSpec = {
+  form: 'probe <account> [orderId]',
+  does: 'compare the contract profile with what the service answers',
+  examples: ['business 7b21', 'business 7b21 --write contract.json'],
+  more: help,
+  options: [option('--write <file>', 'write the contract profile that fits the answers into a new file')],
+  act: probe,
 };
 
 interface Given {
@@ -44,7 +62,7 @@ interface Given {
 }
 
 async function probe(context: CommandContext, { account: name, orderId, write: file }: Given): Promise<number> {
-  const { accounts, profile } = context.loadSettingsWithSecrets();
+  const { accounts, profile } = context.loadSettingsWithSecrets(context.env);
   const account = accounts.find((one) => one.name === name);
   if (account === undefined) {
     const names = accounts.map((one) => one.name).join(', ');
@@ -52,23 +70,23 @@ async function probe(context: CommandContext, { account: name, orderId, write: f
   }
   if (file !== undefined) refuseUnwritable(file);
   const http = createHttp();
-  const asked = openProbe({ account, profile }, http);
   const findings: Finding[] = [];
   try {
-    for await (const finding of askAll(asked, orderId)) {
+    for await (const finding of askAll({ account, profile, orderId, tokens: new Map() }, http)) {
       findings.push(finding);
-      if (!context.isJson) context.tell(finding, `${findingText(finding, context.paint)}\n`);
+      context.say(`${findingText(finding)}\n`);
     }
   } finally {
     await http.close();
   }
   const isAsExpected = findings.every(({ verdict }) => verdict === 'fits' || verdict === 'open');
-  const changes = [...new Set(findings.flatMap((one) => one.changes.map(changeText)))];
+  const proposed = findings.flatMap((one) => one.changes);
+  const changes = [...new Set(proposed.map(changeText))];
   const written = file !== undefined && changes.length > 0 ? file : null;
-  if (written !== null) write(written, asked.profile);
+  if (written !== null) write(written, proposed.reduce(changed, profile));
   else if (file !== undefined) context.note(`${file} is not written: no answer proves or changes anything`);
   const answer = { account: name, askedAt: new Date().toISOString(), isAsExpected, findings, changes, written };
-  context.tell(answer, closingText(findings, written, context.paint));
+  context.tell(answer, closingText(findings, written));
   return isAsExpected ? exitCodes.done : exitCodes.failed;
 }
 
@@ -87,51 +105,217 @@ function write(file: string, profile: ContractProfile): void {
   }
 }
 
-const tones = { fits: 'good', wrong: 'bad', open: 'faint', unanswered: 'bad' } as const satisfies Record<
-  Verdict,
-  string
->;
+/** What the profile expects of one request. */
+interface Expected {
+  method: string;
+  path: string;
+  scope: string;
+  /** The HTTP statuses that fit. */
+  success: readonly number[];
+  source: Operation['source'];
+  pointers?: { status: readonly string[]; orderId: readonly string[] };
+}
+
+/** One question to the service, what the profile expects, what came, and what that says. */
+export interface Finding extends Judgement {
+  asks: string;
+  expected: Expected;
+  /** The HTTP status and the shape of the body, never a value of it. Null where the question was not asked, or no answer came. */
+  came: { status: number; body: BodyShape | null } | null;
+}
+
+/** One question. */
+interface Question extends Pick<Finding, 'asks' | 'expected'> {
+  /** A text where it cannot be asked: why. */
+  request: ApiRequest | string;
+  /** What may be wrong where the answer cannot be read. */
+  toCheck: string;
+  judge(reply: ApiReply): Judgement;
+}
+
+/** A probe under way. */
+interface Probe {
+  account: Account;
+  profile: ContractProfile;
+  orderId: OrderId | undefined;
+  /** The tokens that the service has given so far. */
+  tokens: Map<Scope, string>;
+}
+
+/** No service gives this id to an order: the nil UUID of RFC 9562 section 5.9. */
+const impossibleOrderId = toOrderId('00000000-0000-0000-0000-000000000000');
+
+/** Every question, each made when its turn has come: reads need the tokens of the answers before. The only POST asks for a token. */
+function* allQuestions(probe: Probe): Generator<Question> {
+  const { account, profile, orderId } = probe;
+  const isOffered = ({ interface: at, enabled }: Operation): boolean => enabled !== false && at === account.interface;
+  const offered = Object.values(profile.operations).filter(isOffered);
+  for (const scope of new Set(offered.map((operation) => toScope(operation.scope)))) yield tokenQuestion(probe, scope);
+
+  const order: OrderRead = interfaceTerms[account.interface].readOperation;
+  if (isOffered(profile.operations[order])) {
+    const ofOrder = readQuestion(probe, order, orderId);
+    yield {
+      ...ofOrder,
+      expected: { ...ofOrder.expected, pointers: profile.pointers[order] },
+      judge: (reply) => judgeOrder(reply, { operation: order, orderId: orderId ?? impossibleOrderId, profile }),
+    };
+    const ofNone = readQuestion(probe, order, impossibleOrderId);
+    yield {
+      ...ofNone,
+      asks: `${order} of an id that cannot exist`,
+      expected: { ...ofNone.expected, success: [404] },
+      judge: (reply) => judgeUnknownOrder(reply, order),
+    };
+  }
+  for (const operation of ['companySettings', 'orderReceipt'] as const)
+    if (isOffered(profile.operations[operation])) yield readQuestion(probe, operation, orderId);
+}
+
+/** Asks for a token of this scope, and keeps it. */
+function tokenQuestion({ account, profile, tokens }: Probe, scope: Scope): Question {
+  const { tokenPath, tokenEncoding } = interfaceTerms[account.interface];
+  const path = `${tokenPath} (${tokenEncoding(profile)})`;
+  return {
+    asks: scope === '' ? 'token without scope' : `token for scope ${scope}`,
+    expected: { method: 'POST', path, scope, success: [200], source: 'given' },
+    request: tokenRequest(account, scope, profile),
+    toCheck: 'the base URL',
+    judge(reply) {
+      try {
+        const context = { account, scope, profile, now: Date.now(), maxWaitMs: defaultMaxWaitMs };
+        const { accessToken, lifetimeMs } = interpretTokenReply(reply, context);
+        tokens.set(scope, accessToken);
+        return ['number', 'string'].includes(typeof ownValue(reply.body, 'expires_in'))
+          ? judged('fits', `the token serves for ${lifetimeMs / 1_000} s`)
+          : judged('open', 'the answer names no lifetime: tokens.fallbackLifetimeMs holds');
+      } catch (error) {
+        if (!(error instanceof FaretrailError)) throw error;
+        return judged(error instanceof RideApiError && error.retryable ? 'unanswered' : 'wrong', error.message);
+      }
+    },
+  };
+}
+
+/** Calls an operation as the profile has it; the answer has to be an object. */
+function readQuestion({ account, profile, tokens }: Probe, operation: OperationName, orderId?: OrderId): Question {
+  const { method, path, scope, success, source } = profile.operations[operation];
+  const accessToken = tokens.get(toScope(scope));
+  const values = orderId === undefined ? {} : { order_id: orderId };
+  return {
+    asks: operation,
+    expected: { method, path, scope, success, source },
+    request:
+      whyNotAsked(profile.operations[operation], orderId, accessToken) ??
+      operationRequest(account, { operation, values, accessToken: accessToken ?? '' }, profile),
+    toCheck: `operations.${operation}.path and the base URL`,
+    judge: (reply) => judgeObject(reply, operation, profile),
+  };
+}
+
+function whyNotAsked({ method, path }: Operation, orderId?: string, accessToken?: string): string | undefined {
+  if (orderId === undefined && path.includes('{order_id}')) return 'not asked: give the id of an order';
+  if (method !== 'GET') return `not asked: a ${method} may change something`;
+  return accessToken === undefined ? 'not asked: there is no token for it' : undefined;
+}
+
+/** A few requests a second, and never more than the account may send. */
+const shortestPauseMs = 250;
+
+/** Asks every question, one after the other, and gives each finding as it comes, as it may be shown. After a rate limit or a failed connection
+ *  it asks nothing more. */
+async function* askAll(probe: Probe, http: Http): AsyncGenerator<Finding> {
+  const pauseMs = Math.max(shortestPauseMs, 1_000 / probe.account.requestsPerSecond);
+  let sent = 0;
+  let isOver = false;
+  const answerTo = async ({ request, toCheck }: Question): Promise<ApiReply | Judgement> => {
+    if (typeof request === 'string') return judged('open', request);
+    if (isOver) return judged('unanswered', 'not asked, since the service gave no answer before');
+    if (sent > 0) await wait(pauseMs);
+    sent += 1;
+    try {
+      const reply = await http.send(request);
+      isOver = reply.status === 429;
+      return reply;
+    } catch (error) {
+      if (error instanceof RideApiGarbled) return judged('wrong', `${error.message}: check ${toCheck}`);
+      if (!(error instanceof RideApiUnreachable)) throw error;
+      isOver = true;
+      return judged('unanswered', error.message);
+    }
+  };
+  for (const question of allQuestions(probe)) {
+    const { asks, expected } = question;
+    const answer = await answerTo(question);
+    const finding =
+      'verdict' in answer
+        ? { asks, expected, came: null, ...answer }
+        : { asks, expected, came: cameOf(answer), ...question.judge(answer) };
+    yield withoutSecrets(finding, [probe.account.clientSecret, ...probe.tokens.values()]);
+  }
+}
+
+const cameOf = ({ status, body }: ApiReply) => ({ status, body: body === undefined ? null : bodyShape(body) });
+
+const hidden = '[secret]';
+const shortestSecret = 8;
+/** Shorter parts of a secret may be ordinary words. */
+const tellingPart = /[\w.~+/=-]{12,}/g;
+
+/** A copy in which no text and no name holds one of the secrets: a service may repeat what it was sent. */
+function withoutSecrets<T>(shown: T, secrets: readonly string[]): T {
+  const whole = secrets.filter((secret) => secret.length >= shortestSecret);
+  const clean = (text: string): string =>
+    whole
+      .reduce((rest, secret) => rest.replaceAll(secret, hidden), text)
+      .replaceAll(tellingPart, (part) => (whole.some((secret) => secret.includes(part)) ? hidden : part));
+  const copy = (value: unknown): unknown => {
+    if (typeof value === 'string') return clean(value);
+    if (Array.isArray(value)) return value.map(copy);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [clean(name), copy(one)]));
+  };
+  return copy(shown) as T;
+}
+
+const tones: Readonly<Record<Verdict, Tone>> = { fits: 'good', wrong: 'bad', open: 'faint', unanswered: 'bad' };
 
 /** One finding: what the profile expects beside what came, the shape of the body, and what to change. */
-function findingText(finding: Finding, paint: Paint): string {
+function findingText(finding: Finding): string {
   const { asks, verdict, came, remarks, changes } = finding;
   const title = `${paint('strong', plain(asks))}: ${paint(tones[verdict], verdict)}`;
-  const said = [...remarks.map((one) => `- ${one}`), ...changes.map((one) => `* ${changeText(one)}`)];
-  if (came === null) return [title, ...said.map((line) => `  ${plain(line)}`)].join('\n');
-  const table = tableText(['', 'expected', 'came'], rowsOf(finding), paint);
+  const said = [...remarks.map((one) => `- ${one}`), ...changes.map((one) => `* ${changeText(one)}`)].map(plain);
+  if (came === null) return [title, ...said].join('\n  ');
   const body = came.body === null ? ['none that can be read'] : shapeLines(came.body);
-  const lines = ['body', ...body.map((line) => `  ${line}`), ...said].map(plain);
-  return [title, ...[...table.split('\n'), ...lines].map((line) => `  ${line}`)].join('\n');
+  const table = tableText(['', 'expected', 'came'], rowsOf(finding));
+  return [title, ...table.split('\n'), 'body', ...body.map((line) => `  ${plain(line)}`), ...said].join('\n  ');
 }
 
 function rowsOf({ expected, came, matched, changes }: Finding): string[][] {
   const { method, path, scope, success, source, pointers } = expected;
+  const first = ([one = '', ...others]: readonly string[]): string =>
+    others.length === 0 ? one : `${one}, or ${others.length} others`;
+  const word = matched?.isKnownStatus ? 'a word that we know' : 'a word that we do not know';
   const rows = [
     ['request', `${method} ${path}`, ''],
     ['known how', source, changes.some(({ kind }) => kind === 'verified') ? 'it works' : ''],
     ['scope', scope === '' ? 'none' : scope, ''],
     ['HTTP status', success.join(' or '), String(came?.status ?? '-')],
-    ...(pointers === undefined ? [] : pointerRows(pointers, matched)),
   ];
+  if (pointers)
+    rows.push(
+      ['status at', first(pointers.status), matched?.status ? `${matched.status}: ${word}` : 'at none of them'],
+      ['order id at', first(pointers.orderId), matched?.orderId ?? 'at none of them'],
+    );
   return rows.map((row) => row.map(plain));
 }
 
-function pointerRows(pointers: NonNullable<Finding['expected']['pointers']>, matched: Finding['matched']): string[][] {
-  const first = ([one = '', ...others]: readonly string[]): string =>
-    others.length === 0 ? one : `${one}, or ${others.length} others`;
-  const word = matched?.isKnownStatus ? 'a word that we know' : 'a word that we do not know';
-  return [
-    ['status at', first(pointers.status), matched?.status ? `${matched.status}: ${word}` : 'at none of them'],
-    ['order id at', first(pointers.orderId), matched?.orderId ?? 'at none of them'],
-  ];
-}
-
 /** The result of all questions. */
-function closingText(findings: readonly Finding[], written: string | null, paint: Paint): string {
+function closingText(findings: readonly Finding[], written: string | null): string {
   const byVerdict = Object.keys(tones).map((verdict): Pair => {
     const asks = findings.filter((one) => one.verdict === verdict).map((one) => one.asks);
     return [verdict, asks.length === 0 ? null : plain(asks.join(', '))];
   });
   const hint = written === null ? null : plain(`${written}; name it in FARETRAIL_CONTRACT_FILE`);
-  return pairsText([...byVerdict, ['written', hint]], paint);
+  return pairsText([...byVerdict, ['written', hint]]);
 }

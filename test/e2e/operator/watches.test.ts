@@ -21,7 +21,7 @@ async function listed(): Promise<object[]> {
 /** What the doctor says of the account. */
 async function diagnosed(): Promise<string | undefined> {
   const { client, config } = stack;
-  const session = { client, config, within: (_: number, act: () => Promise<unknown>) => act() } as unknown as Session;
+  const session = { client, config, inTime: (act: () => Promise<unknown>) => act() } as unknown as Session;
   const check = (await checkWatches(session)).find(({ name }) => name === `watch of ${account}`);
   return check && `${check.result}: ${check.message}`;
 }
