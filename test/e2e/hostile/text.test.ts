@@ -12,18 +12,16 @@ import { startCall } from '../../support/call/calls.js';
 import { portOf } from '../../support/delivery/deliveries.js';
 import { fieldsRead, type Hostility, hostileFields, hostileJson, hostilities } from '../../support/hostile/json.js';
 import { isLong } from '../../support/long.js';
-import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
+import { type FollowHandle, trailOf, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { eventsOf, pendingOf } from '../../support/runs.js';
 import { webhookEnv } from '../../support/subscription/subscriptions.js';
 import { account, startIngressStand } from '../../webhooks/ingress-stand.js';
 
-// One stack for all: what any of these did to the worker, or to other runs, the healthy order shows at the end.
 const share = isLong ? 10 : 1;
 const seed = Number(process.env.FARETRAIL_TEST_SEED ?? Date.now() % 2 ** 31);
 
 const stack = useOrderStack(() => ({ env: { ...webhookEnv(), FARETRAIL_POLL_ACTIVE_MS: '400' } }));
-let healthy: Awaited<ReturnType<typeof followHealthyOrder>>;
 /** Every run that met something, by what that was. */
 const runs = new Map<string, WorkflowHandle>();
 
@@ -31,35 +29,8 @@ beforeAll(async () => {
   process.stderr.write(`hostile text: FARETRAIL_TEST_SEED=${seed}\n`);
   const scope = 'demand_partner order company.reference finance \u0000\ud800\u202e';
   stack.sandbox.setFault({ kind: 'tokenAnswer', with: { scope } });
-  healthy = await followHealthyOrder();
 });
 afterAll(() => Promise.all([...runs.values()].map((handle) => handle.terminate().catch(() => undefined))));
-
-/** An order that changes each second and has nothing to do with the rest. */
-async function followHealthyOrder() {
-  const orderId = stack.newOrder('business', [['Pending', 0]]);
-  const handle = await stack.follow('business', orderId);
-  await shows(handle, { status: 'Pending' });
-  const setAt = new Map<string, number>();
-  const timer = setInterval(() => {
-    const status = `Step ${setAt.size + 1}`;
-    setAt.set(status, Date.now());
-    stack.sandbox.setStatus('business', orderId, status);
-  }, 1_000);
-  return {
-    /** Gives how late its changes were seen, in milliseconds. */
-    async stop(): Promise<number[]> {
-      clearInterval(timer);
-      await shows(handle, { status: `Step ${setAt.size}` });
-      stack.sandbox.setStatus('business', orderId, 'Completed');
-      const { timeline } = await handle.result();
-      return timeline.flatMap(({ status, at }) => {
-        const set = setAt.get(status);
-        return set === undefined ? [] : [Date.parse(at) - set];
-      });
-    },
-  };
-}
 
 interface Case {
   field: string[];
@@ -201,28 +172,20 @@ describe('hostile text, in any field', () => {
     }
   });
 
-  it('has ended no worker, failed no task and made no other order late', async () => {
+  it('has ended no worker, and failed no task', async () => {
     expect(stack.isWorkerRunning()).toBe(true);
     await Promise.all(
       [...runs].map(async ([name, handle]) => {
-        const failed = (await tasksOf(handle)).flatMap(({ failure }) => failure ?? []);
-        expect(failed, name).toEqual([]);
+        expect(await failedTasksOf(handle), name).toEqual([]);
       }),
     );
-    const lags = (await healthy.stop()).sort((a, b) => a - b);
-    expect(lags.length).toBeGreaterThan(3);
-    expect(lags[Math.floor(lags.length / 2)]).toBeLessThan(1_000);
-    expect(lags.at(-1)).toBeLessThan(10_000); // two busy cores have pauses of their own
   });
 });
 
-/** The workflow tasks that the run has had. A task that met a new signal at its end is tried again, and has not failed. */
-async function tasksOf(handle: WorkflowHandle): Promise<{ isDone: boolean; failure?: string }[]> {
+/** Why workflow tasks of the run failed. A task that met a new signal at its end is tried again, and has not failed. */
+async function failedTasksOf(handle: WorkflowHandle): Promise<unknown[]> {
   const metNewSignal = 1; // WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND
-  return (await eventsOf(handle)).flatMap<{ isDone: boolean; failure?: string }>(
-    ({ workflowTaskCompletedEventAttributes: done, workflowTaskFailedEventAttributes: failed }) => {
-      if (failed && failed.cause !== metNewSignal) return [{ isDone: false, failure: failed.failure?.message ?? '' }];
-      return done ? [{ isDone: true }] : [];
-    },
+  return (await eventsOf(handle)).flatMap(({ workflowTaskFailedEventAttributes: failed }) =>
+    failed && failed.cause !== metNewSignal ? [failed.failure?.message] : [],
   );
 }
