@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { RideInterface } from '../../../src/domain/account.js';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
 import { deliver, newDelivery } from '../../support/delivery/deliveries.js';
-import { followed, isQuiet, readStatuses } from '../../support/order/courses.js';
+import { isQuiet, readStatuses } from '../../support/order/courses.js';
 import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 
@@ -26,7 +26,9 @@ async function followThrough(at: RideInterface, [first = '', ...others]: string[
 }
 
 async function announced(statuses: string[]): Promise<{ orderId: string; handle: FollowHandle }> {
-  const { orderId, handle } = await followed(stack);
+  const orderId = stack.newOrder('business', [['Routing', 0]]);
+  const handle = await stack.follow('business', orderId);
+  await shows(handle, { status: 'Routing' });
   for (const status of statuses) {
     stack.sandbox.setStatus('business', orderId, status);
     await deliver(handle, newDelivery());

@@ -11,7 +11,7 @@ import type { followOrder } from '../../../src/workflows/order/follow-order.js';
 import { newDelivery, portOf } from '../delivery/deliveries.js';
 import { patient } from '../patience.js';
 import { followAgain } from './ends.js';
-import { type FollowHandle, type OrderStack, type OrderStackOptions, shows } from './stack.js';
+import type { FollowHandle, OrderStack, OrderStackOptions } from './stack.js';
 
 export const readStatuses = ({ timeline }: OrderTrail): string[] =>
   timeline.flatMap(({ source, status }) => (source === 'read' ? [status] : []));
@@ -23,28 +23,19 @@ function isSubsequence(part: readonly string[], whole: readonly string[]): boole
   return at === part.length;
 }
 
-export async function followed(stack: OrderStack): Promise<{ orderId: string; handle: FollowHandle }> {
-  const orderId = stack.newOrder('business', [['Routing', 0]]);
-  const handle = await stack.follow('business', orderId);
-  await shows(handle, { status: 'Routing' });
-  return { orderId, handle };
-}
-
-/** The run adds no event while the order is read so many times; an answer that was on its way during a change may cost one more read
- *  before. Gives the number of its events. */
+/** The run adds no event while the order is read so many times; an answer that was on its way during a change may cost one more read before. */
 export async function isQuiet(
   { sandbox }: OrderStack,
   { handle, orderId }: { handle: FollowHandle; orderId: string },
   times: number,
-): Promise<number> {
+): Promise<void> {
   const reads = () => sandbox.ledger({ orderId }).length;
   const readTimes = (before: number) => vi.waitFor(() => expect(reads()).toBeGreaterThan(before + times), patient);
   await readTimes(reads());
-  return await vi.waitFor(async () => {
+  await vi.waitFor(async () => {
     const { historyLength } = await handle.describe();
     await readTimes(reads());
     expect((await handle.describe()).historyLength).toBe(historyLength);
-    return historyLength;
   }, patient);
 }
 
