@@ -11,6 +11,7 @@ import type { FollowHandle } from '../../support/order/stack.js';
 import {
   account,
   completes,
+  createsOf,
   failureOf,
   goesOn,
   lifeOf,
@@ -28,10 +29,6 @@ const stack = useRideStack();
 
 const ordered = (more?: Partial<RequestRideInput>, progress?: RequestRideProgress) =>
   requestedRide(stack, more, progress);
-const creates = (requestId: string) =>
-  stack.sandbox
-    .ledger({ operation: 'createOrder' })
-    .filter((call) => call.requestId === `ride.${account}.${requestId}`);
 const runOf = (orderId: string) =>
   stack.client.workflow.getHandle(followOrderId({ account, orderId: toOrderId(orderId) }));
 
@@ -83,18 +80,6 @@ describe('a ride', () => {
   });
 });
 
-it.each(['dropConnection', 'serverError'] as const)(
-  'a create whose answer was lost by %s is repeated under the same id: one order',
-  async (kind) => {
-    stack.sandbox.setRideSettings({ script: completes });
-    stack.sandbox.setFault({ kind, operation: 'createOrder', when: 'answer', times: 1 });
-    const { handle, requestId } = await ordered();
-    expect(await handle.result()).toMatchObject({ outcome: 'completed' });
-    expect(creates(requestId)).toHaveLength(2);
-    expect(ordersOf(stack, requestId)).toHaveLength(1);
-  },
-);
-
 describe('a create that is refused', () => {
   const partner = { account: toAccountName('partner') };
   it.each([
@@ -112,7 +97,7 @@ describe('a create that is refused', () => {
     stack.sandbox.setFault({ kind: 'slow', delayMs: 1_500, operation: 'createOrder' });
     const order = newRide({ product_id: randomUUID() });
     const { handle, requestId } = await ordered({ order });
-    await expect.poll(() => creates(requestId)).toHaveLength(1);
+    await expect.poll(() => createsOf(stack, requestId)).toHaveLength(1);
     const details = [{ status: 422, code: 'PRODUCT_NOT_FOUND' }];
     const refused = await failureOf(handle.executeUpdate('cancelRide'));
     expect(refused).toMatchObject({ type: 'Refused', details });

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { toOrderId } from '../../../src/domain/keys.js';
-import { runHere } from '../../cli/fake-process.js';
 import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { patient } from '../../support/patience.js';
 import {
@@ -9,12 +8,10 @@ import {
   completes,
   doubtfulRide,
   failureOf,
-  ordersOf,
   requestedRide,
   rideUnderWay,
   shortLimits,
 } from '../../support/ride/rides.js';
-import { areListed } from '../../support/runs.js';
 import { useStoreStack } from '../../support/store/stack.js';
 
 const { postgres, opened, stack } = useStoreStack();
@@ -33,8 +30,8 @@ const receiptsOf = (orderId: string) =>
 
 describe('the store', () => {
   it('has a ride, its end, and each receipt with other amounts', async () => {
-    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: 6_000 });
-    const limits = { ...shortLimits, receiptUnchangedMs: 8_000 };
+    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: 4_000 });
+    const limits = { ...shortLimits, receiptUnchangedMs: 5_000 };
     const { handle, requestId } = await requestedRide(stack, { receipt: true }, { limits });
     const { orderId } = await handle.result();
     await isStored(requestId, {
@@ -48,25 +45,30 @@ describe('the store', () => {
     expect(await attentionOf(requestId)).toEqual([]);
   });
 
-  it('shows that a ride waits for a person, and until when', async () => {
-    const { handle, requestId } = await doubtfulRide(stack);
+  it('shows that a ride waits for a person, and until when; erasing its order takes the ride, its receipts and its attention away', async () => {
+    const { requestId, orderId, resolve, cancelled } = await doubtfulRide(stack);
     await isStored(requestId, { order_id: null, ended: false, attention: 'outcomeUnknown' });
     expect(await attentionOf(requestId)).toEqual([{ kind: 'ride', code: 'outcomeUnknown', cleared_at: null }]);
-    const orderId = ordersOf(stack, requestId)[0]?.orderId ?? '';
-    await handle.executeUpdate('resolveRide', { args: [{ orderId }] });
+    await resolve({ orderId });
     await isStored(requestId, { order_id: orderId, attention: null });
     expect(await attentionOf(requestId)).toEqual([
       { kind: 'ride', code: 'outcomeUnknown', cleared_at: expect.any(Date) },
     ]);
-    await handle.executeUpdate('cancelRide');
-    await handle.result();
+    await cancelled();
     await isStored(requestId, { ended: true, outcome: 'cancelled' });
+    const at = new Date().toISOString();
+    const amounts = { currency: 'EUR', total: '7.50', net: null, tax: null };
+    const change = { account, orderId: toOrderId(orderId), ...amounts };
+    await opened.store.record({ run: 'run', notice: 1, at, type: 'ride.receipt', change });
+    expect(await opened.store.erase({ account, orderId: toOrderId(orderId) })).toBeGreaterThan(3);
+    expect(await rideOf(requestId)).toBeUndefined();
+    expect([await attentionOf(requestId), await receiptsOf(orderId)]).toEqual([[], []]);
   });
 
   it('has a ride that a person gave up, without that person’s words', async () => {
-    const { handle, requestId } = await doubtfulRide(stack);
+    const { handle, requestId, resolve } = await doubtfulRide(stack);
     const ending = failureOf(handle.result());
-    await handle.executeUpdate('resolveRide', { args: [{ giveUp: true, reason: 'Jane Doe took a bus' }] });
+    await resolve({ giveUp: true, reason: 'Jane Doe took a bus' });
     expect(await ending).toMatchObject({ details: [] });
     await isStored(requestId, { order_id: null, ended: true, outcome: null, failure: 'OutcomeUnknown' });
     expect(JSON.stringify(await rideOf(requestId))).not.toContain('Jane');
@@ -98,25 +100,5 @@ describe('the store', () => {
     await handle.executeUpdate('cancelRide');
     await handle.result();
     await isStored(requestId, { ended: true, run: handle.firstExecutionRunId });
-  });
-
-  it('forgets the ride, its receipts and its attention with the order', async () => {
-    const { handle, requestId } = await doubtfulRide(stack);
-    const orderId = ordersOf(stack, requestId)[0]?.orderId ?? '';
-    await handle.executeUpdate('resolveRide', { args: [{ orderId }] });
-    await handle.executeUpdate('cancelRide');
-    await handle.result();
-    const at = new Date().toISOString();
-    const amounts = { currency: 'EUR', total: '7.50', net: null, tax: null };
-    const change = { account, orderId: toOrderId(orderId), ...amounts };
-    await opened.store.record({ run: 'run', notice: 1, at, type: 'ride.receipt', change });
-    const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_STORE_URL: postgres.url };
-    await areListed(stack.client, 'Completed', [`order/business/${orderId}`, handle.workflowId]);
-    const { stdout, stderr } = await runHere(['erase', 'business', orderId, '--yes', '--json'], env);
-    expect(stdout, stderr).not.toBe('');
-    const { storedRows } = JSON.parse(stdout);
-    expect(storedRows).toBeGreaterThan(3);
-    expect(await rideOf(requestId)).toBeUndefined();
-    expect([await attentionOf(requestId), await receiptsOf(orderId)]).toEqual([[], []]);
   });
 });
