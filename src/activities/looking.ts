@@ -1,6 +1,6 @@
 import { activityInfo, heartbeat } from '@temporalio/activity';
 import type { OperationName } from '../contracts/contract-profile.js';
-import { UnusableReply, type UnusableReplyCode } from '../contracts/unusable-reply.js';
+import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
 import type { AttentionCode, TroubleCode } from '../domain/attention.js';
 import { InvalidInput } from '../domain/errors.js';
@@ -9,55 +9,41 @@ import type { AccountName, OrderId } from '../domain/keys.js';
 import { jitterShare } from '../domain/order/cadence.js';
 import { judge, type ReadTrouble, type Struggle, struggleAfter, utcText } from '../domain/struggle.js';
 import { RideApiError, type RideApiErrorCode, RideApiGarbled, RideApiUnreachable } from '../ride-api/errors.js';
-import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
+import { defaultMaxWaitMs } from '../ride-api/refusal.js';
 import { SealingError } from '../sealing/sealer.js';
 import { QuietTime } from './authorized-call.js';
 import { notYet, plainFailure, toDelay } from './failures.js';
 import { TokenUnavailable } from './token-source.js';
 
-/** A failure type of a call that the service refused. */
-export type RefusalType = 'CredentialsRejected' | 'Forbidden' | 'OrderNotFound' | 'Refused';
-
-interface Refusal {
-  /** The attention of a run that reads. */
-  attention: TroubleCode;
-  /** The failure type of a call, unless it is repeated. */
-  failure: RefusalType;
-}
-
-const unexpected: Refusal = { attention: 'unreadableStatus', failure: 'Refused' };
-const passing: Refusal = { attention: 'upstreamUnavailable', failure: 'Refused' };
-
-/** The meaning of each refusal. `TOKEN_REJECTED` gets here only after a renewal of the token. */
-export const refusals: Record<RideApiErrorCode, Refusal> = {
-  TOKEN_REJECTED: { attention: 'credentialsRejected', failure: 'CredentialsRejected' },
-  FORBIDDEN: { attention: 'forbidden', failure: 'Forbidden' },
-  ORDER_UNKNOWN: { attention: 'orderNotFound', failure: 'OrderNotFound' },
-  RATE_LIMITED: passing,
-  UPSTREAM_FAILED: passing,
-  BAD_REQUEST: unexpected,
-  PAYMENT_REQUIRED: unexpected,
-  NOT_FOUND: unexpected,
-  UNPROCESSABLE: unexpected,
-  REFUSED: unexpected,
-  REDIRECTED: unexpected,
-  ERROR_IN_SUCCESS: unexpected,
-  UNEXPECTED_STATUS: unexpected,
+/** What each refusal means for a run. `TOKEN_REJECTED` gets here only after a renewal of the token. */
+const codeOfRefusal: Record<RideApiErrorCode, TroubleCode> = {
+  TOKEN_REJECTED: 'credentialsRejected',
+  FORBIDDEN: 'forbidden',
+  ORDER_UNKNOWN: 'orderNotFound',
+  RATE_LIMITED: 'upstreamUnavailable',
+  UPSTREAM_FAILED: 'upstreamUnavailable',
+  BAD_REQUEST: 'unreadableStatus',
+  PAYMENT_REQUIRED: 'unreadableStatus',
+  NOT_FOUND: 'unreadableStatus',
+  UNPROCESSABLE: 'unreadableStatus',
+  REFUSED: 'unreadableStatus',
+  REDIRECTED: 'unreadableStatus',
+  ERROR_IN_SUCCESS: 'unreadableStatus',
+  UNEXPECTED_STATUS: 'unreadableStatus',
 };
 
-/** The subject of the look. */
+/** What was asked of the service. */
 interface Asked {
   account: AccountName;
   operation: OperationName;
   /** The order that a 404 may be about. */
-  orderId?: OrderId;
+  orderId?: OrderId | undefined;
 }
 
-const pointerBehind: Partial<Record<UnusableReplyCode, string>> = { ORDER_MISMATCH: 'orderId', NO_LIST: 'list' };
-
 /** The fields of the contract profile of which one is wrong if the service answers like this because of a wrong guess. */
-export function fieldsBehind(error: unknown, operation: OperationName): string {
-  if (error instanceof UnusableReply) return `pointers.${operation}.${pointerBehind[error.code] ?? 'status'}`;
+function fieldsBehind(error: unknown, operation: OperationName): string {
+  if (error instanceof UnusableReply)
+    return `pointers.${operation}.${error.code === 'ORDER_MISMATCH' ? 'orderId' : 'status'}`;
   if (error instanceof RideApiError && error.code === 'UNEXPECTED_STATUS') return `operations.${operation}.success`;
   return `operations.${operation}.path and operations.${operation}.method`;
 }
@@ -75,10 +61,17 @@ const remedies: Record<TroubleCode, (asked: Asked, fields: string) => string> = 
   orderNotFound: ({ account, orderId }, fields) =>
     orderId === undefined
       ? ''
-      : `Check order id ${orderId}, that the order belongs to account ${account}, and ${fields} in the contract profile. It is looked for again by itself.`,
+      : `Check order id ${orderId}, that the order belongs to account ${account}, and ${fields} in the contract profile.`,
   outcomeUnknown: () => '',
   subscriptionSilent: () => '',
 };
+
+/** What a refusal means, and its remedy. `fields`: those of the contract profile that may be wrong. */
+export function meaningOf(error: RideApiError, asked: Asked): { code: TroubleCode; remedy: string; fields: string } {
+  const code = codeOfRefusal[error.code];
+  const fields = fieldsBehind(error, asked.operation);
+  return { code, remedy: remedies[code](asked, fields), fields };
+}
 
 /** The remedy for a token that this worker cannot unseal. */
 export const sealingRemedy = 'Give all workers the same FARETRAIL_SEALING_KEYS.';
@@ -86,18 +79,22 @@ export const sealingRemedy = 'Give all workers the same FARETRAIL_SEALING_KEYS.'
 /** The type of the Temporal failure for a code: `OrderNotFound`, `CredentialsRejected`. */
 export const toFailureType = (code: TroubleCode): string => `${code.charAt(0).toUpperCase()}${code.slice(1)}`;
 
+const again = (code: TroubleCode, { orderId }: Asked): string =>
+  code === 'orderNotFound' && orderId !== undefined ? ' It is looked for again by itself.' : '';
+
 /** What a failed look means for the run. Undefined for an error that is not about the service, which Temporal repeats. */
 export function toReadTrouble(error: unknown, asked: Asked, now: number): ReadTrouble | undefined {
   const trouble = (code: TroubleCode, message: string, afterMs?: number): ReadTrouble => ({
     code,
-    message: `${message}. ${remedies[code](asked, fieldsBehind(error, asked.operation))}`.trimEnd(),
+    message:
+      `${message}. ${remedies[code](asked, fieldsBehind(error, asked.operation))}${again(code, asked)}`.trimEnd(),
     afterMs,
   });
   if (error instanceof TokenUnavailable) {
     return { code: error.code, message: error.message, afterMs: Math.max(error.retryAt - now, 1_000), isUnsent: true };
   }
   if (error instanceof RideApiError) {
-    return trouble(refusals[error.code].attention, error.message, error.retryAfterMs);
+    return trouble(codeOfRefusal[error.code], error.message, error.retryAfterMs);
   }
   if (error instanceof QuietTime)
     return { ...trouble('upstreamUnavailable', error.message, error.leftMs), isUnsent: true };

@@ -10,7 +10,7 @@ import type {
   SubscriptionAddress,
 } from '../domain/subscription/state.js';
 import { subscriptionId } from '../domain/workflow-ids.js';
-import { isOutcomeUnclear } from '../ride-api/errors.js';
+import { RideApiError, sentBy } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import type { AuthorizedCall } from './authorized-call.js';
 import { toReadTrouble } from './looking.js';
@@ -62,7 +62,7 @@ export interface SubscriberCallPorts {
 
 /** The state of a request. */
 export interface Sending {
-  /** The outcome of the request is unclear. */
+  /** The service may have carried out the request. */
   isSent: boolean;
 }
 
@@ -113,7 +113,9 @@ export function createSubscriberCalls({ account: accountOf, rideApi, call, webho
         if (!isClaimed) return undefined;
         sending.isSent = true;
         return await rideApi.createSubscriber(account, subscriber, token).catch((error: unknown) => {
-          sending.isSent = isOutcomeUnclear(error);
+          // A 503 says no (RFC 9110 section 15.6.4). If it is wrong, there is one more subscriber, and not one more ride.
+          const isTurnedAway = error instanceof RideApiError && error.status === 503;
+          sending.isSent = sentBy(error) === 'unknown' && !isTurnedAway;
           throw error;
         });
       });

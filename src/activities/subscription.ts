@@ -9,9 +9,9 @@ import type {
   RemoveSubscriberInput,
   SubscribingOutcome,
 } from '../domain/subscription/state.js';
-import { type Claims, runOfActivity } from './claims.js';
 import { notYet, plainFailure } from './failures.js';
 import { toFailureType } from './looking.js';
+import { type Claims, runOfActivity } from './runs.js';
 import { type Sending, type SubscriberCalls, toSubscriptionTrouble } from './subscriber-calls.js';
 
 /** The ports of the activities. */

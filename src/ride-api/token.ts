@@ -5,10 +5,9 @@ import { parseTokenReply, type TokenReply } from '../contracts/token-reply.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
 import type { Scope } from '../domain/keys.js';
-import { type RideApiError, TokenRefused, type TokenRefusedCode } from './errors.js';
+import { isPassing, type RideApiError, TokenRefused, type TokenRefusedCode } from './errors.js';
 import type { ApiReply, ApiRequest } from './http.js';
-import { isSuccess, toRideApiError, upstreamWords } from './refusal.js';
-import { isPassing, type WaitTerms } from './retry-decision.js';
+import { isSuccess, toRideApiError, upstreamWords, type WaitTerms } from './refusal.js';
 
 // Lower case; RFC 6749 section 5.2 and the envelope's own words.
 const refusalByUpstreamCode = new Map<string, TokenRefusedCode>([
@@ -92,8 +91,7 @@ function tokenError(
 ): TokenRefused | RideApiError {
   const secrets = [account.clientSecret];
   const refusal = byCode ?? refusalByStatus.get(reply.status);
-  if (refusal === undefined || isPassing(reply.status))
-    return toRideApiError(reply, { secrets, now, maxWaitMs, notFound: 'NOT_FOUND' });
+  if (refusal === undefined || isPassing(reply.status)) return toRideApiError(reply, { secrets, now, maxWaitMs });
   return new TokenRefused(refusal, reply.status, upstreamWords(reply, secrets));
 }
 

@@ -3,10 +3,10 @@ import {
   type AttemptEnd,
   afterAttempt,
   type BusinessOperation,
-  type CallDoubt,
   type CallTrouble,
-  noDoubt,
+  nothingSent,
   type Sent,
+  type SentBefore,
 } from '../../src/domain/call.js';
 import { toAccountName } from '../../src/domain/keys.js';
 
@@ -14,43 +14,43 @@ describe('what follows an attempt of a changing call', () => {
   const trouble = (isFinal: boolean): CallTrouble => ({ type: 'Refused', message: 'said.', details: [], isFinal });
   const failed = (sent: Sent, isFinal = false): AttemptEnd => ({ kind: 'failed', sent, trouble: trouble(isFinal) });
   const noEffect: AttemptEnd = { kind: 'noEffect' };
-  const doubt: CallDoubt = { ...noDoubt, sent: 'unknown' };
-  const reads: CallDoubt = { ...doubt, isReadFirst: true };
-  const refused: CallDoubt = { ...reads, refusal: trouble(true) };
-  const again = (next: CallDoubt) => ({ act: 'tryAgain', doubt: next });
+  const unknown: SentBefore = { ...nothingSent, sent: 'unknown' };
+  const reads: SentBefore = { ...unknown, isReadFirst: true };
+  const refused: SentBefore = { ...reads, refusal: trouble(true) };
+  const again = (next: SentBefore) => ({ act: 'tryAgain', before: next });
   const fails = (type: string) => ({ act: 'fail', failure: { type } });
 
-  it.each<[string, BusinessOperation, CallDoubt, AttemptEnd, object]>([
-    ['a refusal is final', 'cancelOrder', noDoubt, failed('yes', true), fails('Refused')],
-    ['what was not sent is sent again', 'createOrder', noDoubt, failed('no'), again(noDoubt)],
-    ['what can never be sent fails', 'createOrder', noDoubt, failed('no', true), fails('Refused')],
-    ['a lost answer leaves a doubt', 'createOrder', noDoubt, failed('unknown'), again(doubt)],
+  it.each<[string, BusinessOperation, SentBefore, AttemptEnd, object]>([
+    ['a refusal is final', 'cancelOrder', nothingSent, failed('yes', true), fails('Refused')],
+    ['what was not sent is sent again', 'createOrder', nothingSent, failed('no'), again(nothingSent)],
+    ['what can never be sent fails', 'createOrder', nothingSent, failed('no', true), fails('Refused')],
+    ['after a lost answer the outcome is unknown', 'createOrder', nothingSent, failed('unknown'), again(unknown)],
     [
-      'the doubt is final where no repeat is safe',
+      'that is final where no repeat is safe',
       'createOrder',
-      noDoubt,
+      nothingSent,
       failed('unknown', true),
       fails('OutcomeUnknown'),
     ],
-    ['a doubt outlives a refusal', 'createOrder', doubt, failed('yes', true), fails('OutcomeUnknown')],
-    ['a doubt outlives what was not sent', 'createOrder', doubt, failed('no'), again(doubt)],
-    ['where the order shows the effect, it is read first', 'cancelOrder', noDoubt, failed('unknown'), again(reads)],
+    ['it stays so after a refusal', 'createOrder', unknown, failed('yes', true), fails('OutcomeUnknown')],
+    ['it stays so after what was not sent', 'createOrder', unknown, failed('no'), again(unknown)],
+    ['where the order shows the effect, it is read first', 'cancelOrder', nothingSent, failed('unknown'), again(reads)],
     ['it is read until it can be', 'cancelOrder', reads, failed('no'), again(reads)],
     [
-      'an order that cannot be read leaves the doubt',
+      'an order that cannot be read leaves it unknown',
       'cancelOrder',
       reads,
       failed('yes', true),
       fails('OutcomeUnknown'),
     ],
-    ['without the effect the call is sent again', 'cancelOrder', reads, noEffect, again(doubt)],
-    ['a refusal after a doubt is looked into', 'cancelOrder', doubt, failed('yes', true), again(refused)],
+    ['without the effect the call is sent again', 'cancelOrder', reads, noEffect, again(unknown)],
+    ['a refusal after a lost answer is looked into', 'cancelOrder', unknown, failed('yes', true), again(refused)],
     ['and is final when the order shows no effect', 'cancelOrder', refused, noEffect, fails('Refused')],
-    ['codes are sent again', 'addReferenceCode', noDoubt, failed('unknown'), again(doubt)],
+    ['codes are sent again', 'addReferenceCode', nothingSent, failed('unknown'), again(unknown)],
     [
-      'a refusal that no order shows is in doubt',
+      'a refusal that no order shows leaves it unknown',
       'addReferenceCode',
-      doubt,
+      unknown,
       failed('yes', true),
       fails('OutcomeUnknown'),
     ],
@@ -63,6 +63,6 @@ describe('what follows an attempt of a changing call', () => {
     ['unknown', 'OutcomeUnknown'],
   ] as const)('when the time is over, what was sent (%s) decides: %s', (sent, type) => {
     const call = { operation: 'cancelOrder', account: toAccountName('business') } as const;
-    expect(afterAttempt(call, noDoubt, failed(sent), true)).toMatchObject(fails(type));
+    expect(afterAttempt(call, nothingSent, failed(sent), true)).toMatchObject(fails(type));
   });
 });

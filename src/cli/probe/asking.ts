@@ -9,7 +9,7 @@ import { type OrderId, type Scope, toOrderId, toScope } from '../../domain/keys.
 import { RideApiError, RideApiGarbled, RideApiUnreachable } from '../../ride-api/errors.js';
 import type { ApiReply, ApiRequest, Http } from '../../ride-api/http.js';
 import { operationRequest } from '../../ride-api/operation-request.js';
-import { defaultMaxWaitMs } from '../../ride-api/retry-decision.js';
+import { defaultMaxWaitMs } from '../../ride-api/refusal.js';
 import { interpretTokenReply, tokenRequest } from '../../ride-api/token.js';
 import {
   type Change,

@@ -4,8 +4,7 @@ import { type OrderLook, scheduledAt } from '../../domain/order/trail.js';
 import type { WatchOrderInput } from '../../domain/watch.js';
 import { joinOptions } from '../activity-options.js';
 import { runBeside, unless } from '../run-kit.js';
-import type { Follow } from './state.js';
-import { mustContinue } from './succession.js';
+import { type Follow, mustContinue } from './state.js';
 
 /** What the run shows of the order to the activities that look at it. */
 export const shownBy = ({ input, trail, startedAt }: Follow): OrderLook => ({

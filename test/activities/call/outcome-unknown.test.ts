@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { noDoubt } from '../../../src/domain/call.js';
+import { nothingSent } from '../../../src/domain/call.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import { callOf, createCallStage, refusal, reply } from './attempts.js';
 
@@ -31,20 +31,20 @@ it('a create whose answer was lost is repeated under its request id where the pr
   expect(result).toMatchObject({ orderId: 'o-1' });
 });
 
-it('a create is in doubt when its repeat is refused: the first request may have made the order', async () => {
+it('the outcome of a create is unknown when its repeat is refused: the first request may have made the order', async () => {
   const { failure } = await played(create, [lost(), refusal(409, 'DUPLICATE', 'Seen before.')], repeatable);
   expect(failure).toMatchObject(isUnknown);
   expect(failure?.details).toEqual([{ status: 409, code: 'DUPLICATE', message: 'Seen before.' }]);
 });
 
-it('a repeatable create that is in doubt is repeated after its token was rejected', async () => {
+it('a repeatable create whose outcome is unknown is repeated after its token was rejected', async () => {
   const { failures, result } = await played(create, [lost(), ...Array(3).fill(reply(401)), created], repeatable);
   expect(failures).toHaveLength(2);
   expect(result).toMatchObject({ orderId: 'o-1' });
 });
 
 it('a repeatable create is repeated after a worker died', async () => {
-  const died = { ...noDoubt, sent: 'unknown' } as const;
+  const died = { ...nothingSent, sent: 'unknown' } as const;
   expect(await createCallStage([created], repeatable).change(create, died, 2)).toMatchObject({
     seen: { orderId: 'o-1' },
   });
@@ -63,7 +63,7 @@ it.each([reply(201, {}), reply(202, {})])(
 const seeThere = reply(303, undefined, { location: '/v1/orders/o-1' });
 const wordsOfError = refusal(200, 'NOTICE_FAILED', 'No mail was sent.');
 it.each([lost(), garbled(), seeThere, wordsOfError, reply(500), reply(502), reply(503), reply(504), reply(201, {})])(
-  'a create is one request, with its id in the header, where its outcome is unclear after %j',
+  'a create is one request, with its id in the header, where its outcome is unknown after %j',
   async (turn) => {
     const stage = createCallStage([turn, created]);
     const attempts = await stage.run(create);
@@ -82,7 +82,7 @@ it.each([seeThere, wordsOfError])(
 
 it('a create is not sent after a worker died', async () => {
   const stage = createCallStage([created]);
-  const died = { ...noDoubt, sent: 'unknown' } as const;
+  const died = { ...nothingSent, sent: 'unknown' } as const;
   expect((await stage.change(create, died, 2)).end).toMatchObject({ sent: 'unknown', trouble: { isFinal: true } });
   expect(stage.requests).toEqual([]);
 });
@@ -107,7 +107,7 @@ it('a withdrawn create claims its place and sends nothing', async () => {
   expect(stage.requests).toEqual([]);
 });
 
-it('a withdrawn create that another attempt has claimed is in doubt', async () => {
+it('the outcome of a withdrawn create that another attempt has claimed is unknown', async () => {
   const stage = createCallStage([created]);
   await stage.change(create);
   const withdrawn = { ...create, isWithdrawn: true } as const;
@@ -147,7 +147,7 @@ it('a cancellation whose repeat is refused is done when the order reads cancelle
   expect(failure).toMatchObject({ type: 'Refused', details: [{ status: 422, code: 'STATE', message: 'Too late.' }] });
 });
 
-it('a cancellation stays in doubt when the account may not read the order', async () => {
+it('the outcome of a cancellation stays unknown when the account may not read the order', async () => {
   expect((await played(cancel, [lost(), reply(403)])).failure).toMatchObject(isUnknown);
 });
 
