@@ -118,15 +118,13 @@ export interface LookingPorts {
 }
 
 /** One look of an activity at the service. */
-interface Look<Found, Seen> {
+interface Look<Seen> {
   /** The trouble that the run shows: finding it again is no news. */
   shown: AttentionCode | null;
   /** The struggle of the previous attempt; null if it had no trouble. */
   before: Struggle | null;
-  /** One request. May throw "not yet" instead of sending it. */
-  read(): Promise<Found>;
-  /** The answer for the run. Throws "not yet" if the result is no news. */
-  answer(found: Found): Seen;
+  /** One request, and the answer for the run. May throw "not yet" instead of sending it. */
+  read(): Promise<Seen>;
   /** The meaning of an error of `read`; undefined for one that is not about the service: Temporal repeats the look. */
   toTrouble(error: unknown): ReadTrouble | undefined;
   /** An answer in spite of trouble that need not be shown yet. */
@@ -141,46 +139,14 @@ export type Looking = ReturnType<typeof createLooking>;
 /** A longer wait consists of several pieces, so that a worker with other settings can shorten it. */
 const longestPieceMs = 600_000;
 
-type Clock = Pick<LookingPorts, 'longestWaitMs' | 'now' | 'random'>;
-
-/** Waits in the input of an activity. */
-function createWaits({ longestWaitMs = defaultMaxWaitMs, now = Date.now, random = Math.random }: Clock) {
+/** See `Looking`. Each attempt hands its trouble to the next one as a `Struggle`. */
+export function createLooking({
+  longestWaitMs = defaultMaxWaitMs,
+  now = Date.now,
+  random = Math.random,
+}: Pick<LookingPorts, 'longestWaitMs' | 'now' | 'random'>) {
   /** The clock of this worker may be behind the server's, which scheduled the attempt. */
   const present = (): number => Math.max(now(), activityInfo().currentAttemptScheduledTimestampMs);
-
-  /** How long the input still forbids a request; 0 if it does not. `ownMs`: the longest pause of our own. */
-  function leftMs(notBefore: string | null, ownMs = 0): number {
-    if (notBefore === null) return 0;
-    const latest = activityInfo().scheduledTimestampMs + Math.max(longestWaitMs, ownMs);
-    const until = Math.min(Date.parse(notBefore), latest);
-    return Math.max(0, until - present()) || 0; // an unreadable instant forbids nothing
-  }
-
-  function wait(waitMs: number): never {
-    throw notYet(`Waits until ${utcText(present() + waitMs)}.`, Math.min(waitMs, longestPieceMs));
-  }
-
-  return {
-    now,
-    present,
-    leftMs,
-    wait,
-    jittered: (ms: number): number => ms * (1 + random() * jitterShare),
-    slowest: (ms: number): number => ms * (1 + jitterShare),
-
-    /** Throws until the instant in the input of the activity. */
-    waitUntil(notBefore: string | null, ownMs = 0): void {
-      const waitMs = leftMs(notBefore, ownMs);
-      if (waitMs > 0) wait(waitMs);
-    },
-  };
-}
-
-/** See `Looking`. Each attempt hands its trouble to the next one as a `Struggle`. */
-export function createLooking(clock: Clock) {
-  const { longestWaitMs = defaultMaxWaitMs, random = Math.random } = clock;
-  const waits = createWaits(clock);
-  const { present } = waits;
 
   /** Must a person see the struggle now? Throws until its wait is over. */
   function isDue(struggle: Struggle, shown: AttentionCode | null): boolean {
@@ -189,47 +155,58 @@ export function createLooking(clock: Clock) {
     return verdict.act === 'raise';
   }
 
-  /** The struggle of an earlier attempt, with its wait cut to today's limit. */
-  function shortened(struggle: Struggle): Struggle {
-    const latest = present() + longestWaitMs;
-    return Date.parse(struggle.notBefore) <= latest ? struggle : { ...struggle, notBefore: iso(latest) };
-  }
-
   function after(before: Struggle | null, trouble: ReadTrouble, shown: AttentionCode | null): Struggle {
     const afterMs = trouble.afterMs && Math.min(trouble.afterMs, longestWaitMs);
     return struggleAfter(before, { ...trouble, afterMs }, { shown, now: present(), random: random() });
   }
 
   return {
-    ...waits,
+    now,
 
-    /** The struggle in the heartbeat details, for activities that put nothing else there. */
+    /** The pace of looks, and the longest pause that it makes. */
+    jittered: (ms: number): number => ms * (1 + random() * jitterShare),
+    slowest: (ms: number): number => ms * (1 + jitterShare),
+
+    /** How long the input still forbids a request; 0 if it does not. `ownMs`: the longest pause of our own. */
+    leftMs(notBefore: string | null, ownMs = 0): number {
+      if (notBefore === null) return 0;
+      const latest = activityInfo().scheduledTimestampMs + Math.max(longestWaitMs, ownMs);
+      const until = Math.min(Date.parse(notBefore), latest);
+      return Math.max(0, until - present()) || 0; // an unreadable instant forbids nothing
+    },
+
+    /** Throws "not yet". */
+    wait(waitMs: number): never {
+      throw notYet(`Waits until ${utcText(present() + waitMs)}.`, Math.min(waitMs, longestPieceMs));
+    },
+
+    /** The struggle in the heartbeat details, with its wait cut to today's limit; for activities that put nothing else there. */
     leftBehind(): Struggle | null {
       const left = (activityInfo().heartbeatDetails ?? null) as Struggle | null;
-      const struggle = left && shortened(left);
-      if (struggle !== left) heartbeat(struggle); // or the next attempt would wait as long again
+      const latest = present() + longestWaitMs;
+      if (left === null || Date.parse(left.notBefore) <= latest) return left;
+      const struggle = { ...left, notBefore: iso(latest) };
+      heartbeat(struggle); // or the next attempt would wait as long again
       return struggle;
     },
 
     /** Waits for the end of the previous trouble, then reads once. Shows trouble that has lasted too long, and throws other trouble. */
-    async look<Found, Seen>(look: Look<Found, Seen>): Promise<Seen> {
-      const { shown, before, show } = look;
+    async look<Seen>({ shown, before, read, toTrouble, settle, show }: Look<Seen>): Promise<Seen> {
       if (before && isDue(before, shown)) return show(before);
-      let found: Found;
       try {
-        found = await look.read();
+        const seen = await read();
+        if (before) heartbeat(null);
+        return seen;
       } catch (error) {
-        const trouble = look.toTrouble(error);
+        const trouble = toTrouble(error);
         if (!trouble) throw error;
         const struggle = after(before, trouble, shown);
-        const settled = look.settle?.(struggle, error);
+        const settled = settle?.(struggle, error);
         if (settled) return settled;
         heartbeat(struggle);
         if (isDue(struggle, shown)) return show(struggle);
         throw troubled(struggle, 1);
       }
-      if (before) heartbeat(null);
-      return look.answer(found);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { FollowOrderInput } from '../../domain/order/input.js';
 import { expiresAt, type OrderTrail, seenBy, withoutDriver } from '../../domain/order/trail.js';
 import { runBeside, unless } from '../run-kit.js';
 import { listen } from './inbox.js';
-import { mustRead, type OrderRead, readOrder, vouchingFor } from './reads.js';
+import { joinWatch, mustRead, type OrderRead, readOrder, vouchingFor } from './reads.js';
 import {
   continueIfLong,
   countChange,
@@ -16,7 +16,6 @@ import {
   openFollow,
   showTrail,
 } from './state.js';
-import { joinWatch } from './watch.js';
 
 export type { FollowOrderLimits, FollowOrderProgress } from './state.js';
 
