@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import type { Attention } from '../../src/domain/attention.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { RideNotice } from '../../src/domain/ride/notice.js';
+import type { RideNotice } from '../../src/domain/ride/ride.js';
 import type { StoredChange } from '../../src/domain/stored-change.js';
 import { openStore, type Store } from '../../src/store/store.js';
 import { usePostgres } from '../support/store/postgres.js';

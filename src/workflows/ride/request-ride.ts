@@ -17,8 +17,8 @@ import {
   parseRequestRideInput,
   type RequestRideInput,
 } from '../../domain/ride/input.js';
-import { givenUp } from '../../domain/ride/notice.js';
 import {
+  givenUp,
   openRide,
   outcomeUnknown,
   type RideResult,
