@@ -5,7 +5,7 @@ import { FaretrailError, InvalidInput } from './domain/errors.js';
 import { defaultWatch, noWatch } from './domain/order/concern.js';
 import { defaultTaskQueue } from './domain/task-queues.js';
 import { isLoopbackAddress, originRule, toOrigin } from './domain/web-address.js';
-import { defaultMaxWaitMs } from './ride-api/retry-decision.js';
+import { defaultMaxWaitMs } from './ride-api/refusal.js';
 import { type KeyRing, keyRecipe, sharesKey, signingForm } from './sealing/key-ring.js';
 import type { PayloadEncryption } from './sealing/payload-codec.js';
 import { type AccountSettings, hasSecret, readAccounts } from './settings/accounts.js';

@@ -15,8 +15,7 @@ import {
   CompanyReportSchema,
 } from '../../src/domain/report.js';
 import { RequestRideInputSchema, RideResolutionSchema, UpdateRideSchema } from '../../src/domain/ride/input.js';
-import { RideEventSchema } from '../../src/domain/ride/notice.js';
-import { RideResultSchema, RideStandingSchema } from '../../src/domain/ride/ride.js';
+import { RideEventSchema, RideResultSchema, RideStandingSchema } from '../../src/domain/ride/ride.js';
 import { SubscriptionEndSchema, SubscriptionStatusSchema } from '../../src/domain/subscription/status.js';
 import {
   EndInputSchema,

@@ -3,10 +3,10 @@ import type { ApplicationFailure } from '@temporalio/common';
 import { parseCallBody } from '../contracts/call-bodies.js';
 import { withDuplicatesAdded } from '../contracts/call-reply.js';
 import type { Account } from '../domain/account.js';
+import type { TroubleCode } from '../domain/attention.js';
 import {
   type AttemptEnd,
   type BusinessCallResult,
-  type BusinessOperation,
   type CallAttempt,
   type CallFailureType,
   type CallTrouble,
@@ -18,13 +18,13 @@ import {
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 import { utcText } from '../domain/struggle.js';
-import { isOutcomeUnclear, RideApiError } from '../ride-api/errors.js';
+import { RideApiError, sentBy } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { SealingError } from '../sealing/sealer.js';
 import { type AuthorizedCall, QuietTime } from './authorized-call.js';
-import { type Claims, runOfActivity } from './claims.js';
 import { plainFailure, toDelay } from './failures.js';
-import { fieldsBehind, type RefusalType, refusals, sealingRemedy } from './looking.js';
+import { meaningOf, sealingRemedy } from './looking.js';
+import { type Claims, runOfActivity } from './runs.js';
 import { TokenUnavailable } from './token-source.js';
 
 /** The ports of the activities. */
@@ -41,20 +41,6 @@ export interface CallActivityPorts {
 
 /** The activities that carry out calls, as workflows see them. */
 export type CallActivities = ReturnType<typeof createCallActivities>;
-
-/** May the service have carried out the call? A 503 says no, but a proxy may send it after the service took the call. */
-const isUnclear = (error: unknown): boolean =>
-  isOutcomeUnclear(error) || (error instanceof RideApiError && error.code === 'UPSTREAM_FAILED');
-
-/** The service may give these answers to a create although it made the order: "see there", and words of an error under a success (assumed). */
-const isDoubtful = (error: unknown): boolean =>
-  error instanceof RideApiError && (error.status === 303 || error.code === 'ERROR_IN_SUCCESS');
-
-/** What of a failed request says about the call. */
-const sentBy = (error: unknown, isUnrepeatable: boolean): Sent => {
-  if (isUnclear(error) || (isUnrepeatable && isDoubtful(error))) return 'unknown';
-  return error instanceof RideApiError && error.retryable ? 'no' : 'yes';
-};
 
 const claimedBefore =
   'it was not sent, since another attempt, or another run before a reset of this one, may have sent it already';
@@ -107,9 +93,9 @@ export function createCallActivities(ports: CallActivityPorts) {
     } catch (error) {
       const known = toCallTrouble(error, given, now(), pauseAfterMs(number));
       const trouble = known ?? passingTrouble(given, `an attempt broke off: ${nameOf(error)}`);
-      const isLast = (isUnrepeatable && sent === 'unknown') || isLastWord(error);
-      const isDoubted = sent === 'unknown' || sentBefore === 'unknown';
-      return failed(sent, isDoubted ? { ...trouble, isFinal: isLast } : trouble);
+      if (sent !== 'unknown' && sentBefore !== 'unknown') return failed(sent, trouble);
+      const isFinal = (isUnrepeatable && sent === 'unknown') || isLastWord(error);
+      return failed(sent, { ...trouble, isFinal });
     }
   }
 
@@ -138,34 +124,35 @@ export function createCallActivities(ports: CallActivityPorts) {
 /** The message may hold anything. */
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
 
-/** `fields`: those of the contract profile of which one is wrong if the service refuses because of a wrong guess. */
-const remedies: Record<RefusalType, (operation: BusinessOperation, fields: string) => string> = {
-  CredentialsRejected: (operation) =>
-    `Check base URL, token URL, client id and secret of the account, and path and scope of operations.${operation} in the contract profile`,
-  Forbidden: (operation) =>
-    `Check the business id and the permissions of the account, and operations.${operation}.scope in the contract profile`,
-  OrderNotFound: (_operation, fields) =>
-    `Check the order id, that the order belongs to the account, and ${fields} in the contract profile`,
-  Refused: () => 'The details hold what the service says; correct the request and use another key',
+const failureTypes: Partial<Record<TroubleCode, CallFailureType>> = {
+  credentialsRejected: 'CredentialsRejected',
+  forbidden: 'Forbidden',
+  orderNotFound: 'OrderNotFound',
 };
 
-/** The remedy for a refusal. One without a code word of the service may mean that the service has no such call. */
-function remedyFor(error: RideApiError, operation: BusinessOperation): string {
-  const { failure } = refusals[error.code];
-  const fields = fieldsBehind(error, operation);
-  const remedy = remedies[failure](operation, fields);
-  const isUnexplained = failure === 'Refused' && error.upstreamCode === null;
-  return isUnexplained ? `${remedy}. Compare ${fields} in the contract profile with what the service takes` : remedy;
+/** The failure type and the remedy of a refusal. */
+function toRefusal(error: RideApiError, call: CallAsked): { type: CallFailureType; remedy: string } {
+  const { code, remedy, fields } = meaningOf(error, call);
+  const type = failureTypes[code] ?? 'Refused';
+  if (type !== 'Refused') return { type, remedy };
+  const correct = 'The details hold what the service says; correct the request and use another key.';
+  // Without a code word of the service it may mean that the service has no such call.
+  const compare = ` Compare ${fields} in the contract profile with what the service takes.`;
+  return { type, remedy: error.upstreamCode === null ? correct + compare : correct };
 }
+
+/** What the messages about a call name. */
+type CallAsked = Pick<ServiceCall, 'operation' | 'account' | 'orderId'>;
 
 /** What a failed attempt means for the caller if it was the first. Undefined for an error that is not about the call, which
  *  Temporal repeats. */
 export function toCallTrouble(
   error: unknown,
-  { operation, account }: Pick<ServiceCall, 'operation' | 'account'>,
+  call: CallAsked,
   now: number,
   backOffMs: number,
 ): CallTrouble | undefined {
+  const { operation, account } = call;
   const trouble = (type: CallFailureType, message: string, more: Partial<CallTrouble> = {}): CallTrouble => ({
     type,
     message: `${operation} of account ${account}: ${message}`,
@@ -182,10 +169,10 @@ export function toCallTrouble(
     const { retryAfterMs: askedMs } = error;
     // A short `Retry-After` must not lead to more requests than none.
     if (error.retryable) return passing(error.message, askedMs && Math.max(askedMs, backOffMs));
-    const { failure } = refusals[error.code];
+    const { type, remedy } = toRefusal(error, call);
     // Only the caller sees the details, whereas error texts are shown to everybody.
     const details = [{ status: error.status, code: error.upstreamCode, message: error.upstreamMessage }];
-    return trouble(failure, `${error.message}. ${remedyFor(error, operation)}.`, { details });
+    return trouble(type, `${error.message}. ${remedy}`, { details });
   }
   if (error instanceof TokenUnavailable) {
     const afterMs = Math.max(error.retryAt - now, 1_000);

@@ -1,13 +1,11 @@
 // What the worker and src/temporal import from this folder.
 export { createAuthorizedCall, createQuietTimes } from './authorized-call.js';
 export * from './call.js';
-export type { Claims, RunName } from './claims.js';
 export * from './notify.js';
 export * from './order.js';
 export * from './receipt.js';
 export { createReplayActivities, type ReplayReport } from './replay.js';
 export * from './runs.js';
-export { createStoreActivities, type StorePort } from './store.js';
 export * from './subscription.js';
 export * from './token.js';
 export { createTokenSource, type TokenSource } from './token-source.js';

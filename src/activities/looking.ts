@@ -1,6 +1,6 @@
 import { activityInfo, heartbeat } from '@temporalio/activity';
 import type { OperationName } from '../contracts/contract-profile.js';
-import { UnusableReply, type UnusableReplyCode } from '../contracts/unusable-reply.js';
+import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
 import type { AttentionCode, TroubleCode } from '../domain/attention.js';
 import { InvalidInput } from '../domain/errors.js';
@@ -9,55 +9,41 @@ import type { AccountName, OrderId } from '../domain/keys.js';
 import { jitterShare } from '../domain/order/cadence.js';
 import { judge, type ReadTrouble, type Struggle, struggleAfter, utcText } from '../domain/struggle.js';
 import { RideApiError, type RideApiErrorCode, RideApiGarbled, RideApiUnreachable } from '../ride-api/errors.js';
-import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
+import { defaultMaxWaitMs } from '../ride-api/refusal.js';
 import { SealingError } from '../sealing/sealer.js';
 import { QuietTime } from './authorized-call.js';
 import { notYet, plainFailure, toDelay } from './failures.js';
 import { TokenUnavailable } from './token-source.js';
 
-/** A failure type of a call that the service refused. */
-export type RefusalType = 'CredentialsRejected' | 'Forbidden' | 'OrderNotFound' | 'Refused';
-
-interface Refusal {
-  /** The attention of a run that reads. */
-  attention: TroubleCode;
-  /** The failure type of a call, unless it is repeated. */
-  failure: RefusalType;
-}
-
-const unexpected: Refusal = { attention: 'unreadableStatus', failure: 'Refused' };
-const passing: Refusal = { attention: 'upstreamUnavailable', failure: 'Refused' };
-
-/** The meaning of each refusal. `TOKEN_REJECTED` gets here only after a renewal of the token. */
-export const refusals: Record<RideApiErrorCode, Refusal> = {
-  TOKEN_REJECTED: { attention: 'credentialsRejected', failure: 'CredentialsRejected' },
-  FORBIDDEN: { attention: 'forbidden', failure: 'Forbidden' },
-  ORDER_UNKNOWN: { attention: 'orderNotFound', failure: 'OrderNotFound' },
-  RATE_LIMITED: passing,
-  UPSTREAM_FAILED: passing,
-  BAD_REQUEST: unexpected,
-  PAYMENT_REQUIRED: unexpected,
-  NOT_FOUND: unexpected,
-  UNPROCESSABLE: unexpected,
-  REFUSED: unexpected,
-  REDIRECTED: unexpected,
-  ERROR_IN_SUCCESS: unexpected,
-  UNEXPECTED_STATUS: unexpected,
+/** What each refusal means for a run. `TOKEN_REJECTED` gets here only after a renewal of the token. */
+const codeOfRefusal: Record<RideApiErrorCode, TroubleCode> = {
+  TOKEN_REJECTED: 'credentialsRejected',
+  FORBIDDEN: 'forbidden',
+  ORDER_UNKNOWN: 'orderNotFound',
+  RATE_LIMITED: 'upstreamUnavailable',
+  UPSTREAM_FAILED: 'upstreamUnavailable',
+  BAD_REQUEST: 'unreadableStatus',
+  PAYMENT_REQUIRED: 'unreadableStatus',
+  NOT_FOUND: 'unreadableStatus',
+  UNPROCESSABLE: 'unreadableStatus',
+  REFUSED: 'unreadableStatus',
+  REDIRECTED: 'unreadableStatus',
+  ERROR_IN_SUCCESS: 'unreadableStatus',
+  UNEXPECTED_STATUS: 'unreadableStatus',
 };
 
-/** The subject of the look. */
+/** What was asked of the service. */
 interface Asked {
   account: AccountName;
   operation: OperationName;
   /** The order that a 404 may be about. */
-  orderId?: OrderId;
+  orderId?: OrderId | undefined;
 }
 
-const pointerBehind: Partial<Record<UnusableReplyCode, string>> = { ORDER_MISMATCH: 'orderId', NO_LIST: 'list' };
-
 /** The fields of the contract profile of which one is wrong if the service answers like this because of a wrong guess. */
-export function fieldsBehind(error: unknown, operation: OperationName): string {
-  if (error instanceof UnusableReply) return `pointers.${operation}.${pointerBehind[error.code] ?? 'status'}`;
+function fieldsBehind(error: unknown, operation: OperationName): string {
+  if (error instanceof UnusableReply)
+    return `pointers.${operation}.${error.code === 'ORDER_MISMATCH' ? 'orderId' : 'status'}`;
   if (error instanceof RideApiError && error.code === 'UNEXPECTED_STATUS') return `operations.${operation}.success`;
   return `operations.${operation}.path and operations.${operation}.method`;
 }
@@ -75,10 +61,17 @@ const remedies: Record<TroubleCode, (asked: Asked, fields: string) => string> = 
   orderNotFound: ({ account, orderId }, fields) =>
     orderId === undefined
       ? ''
-      : `Check order id ${orderId}, that the order belongs to account ${account}, and ${fields} in the contract profile. It is looked for again by itself.`,
+      : `Check order id ${orderId}, that the order belongs to account ${account}, and ${fields} in the contract profile.`,
   outcomeUnknown: () => '',
   subscriptionSilent: () => '',
 };
+
+/** What a refusal means, and its remedy. `fields`: those of the contract profile that may be wrong. */
+export function meaningOf(error: RideApiError, asked: Asked): { code: TroubleCode; remedy: string; fields: string } {
+  const code = codeOfRefusal[error.code];
+  const fields = fieldsBehind(error, asked.operation);
+  return { code, remedy: remedies[code](asked, fields), fields };
+}
 
 /** The remedy for a token that this worker cannot unseal. */
 export const sealingRemedy = 'Give all workers the same FARETRAIL_SEALING_KEYS.';
@@ -86,18 +79,22 @@ export const sealingRemedy = 'Give all workers the same FARETRAIL_SEALING_KEYS.'
 /** The type of the Temporal failure for a code: `OrderNotFound`, `CredentialsRejected`. */
 export const toFailureType = (code: TroubleCode): string => `${code.charAt(0).toUpperCase()}${code.slice(1)}`;
 
+const again = (code: TroubleCode, { orderId }: Asked): string =>
+  code === 'orderNotFound' && orderId !== undefined ? ' It is looked for again by itself.' : '';
+
 /** What a failed look means for the run. Undefined for an error that is not about the service, which Temporal repeats. */
 export function toReadTrouble(error: unknown, asked: Asked, now: number): ReadTrouble | undefined {
   const trouble = (code: TroubleCode, message: string, afterMs?: number): ReadTrouble => ({
     code,
-    message: `${message}. ${remedies[code](asked, fieldsBehind(error, asked.operation))}`.trimEnd(),
+    message:
+      `${message}. ${remedies[code](asked, fieldsBehind(error, asked.operation))}${again(code, asked)}`.trimEnd(),
     afterMs,
   });
   if (error instanceof TokenUnavailable) {
     return { code: error.code, message: error.message, afterMs: Math.max(error.retryAt - now, 1_000), isUnsent: true };
   }
   if (error instanceof RideApiError) {
-    return trouble(refusals[error.code].attention, error.message, error.retryAfterMs);
+    return trouble(codeOfRefusal[error.code], error.message, error.retryAfterMs);
   }
   if (error instanceof QuietTime)
     return { ...trouble('upstreamUnavailable', error.message, error.leftMs), isUnsent: true };
@@ -121,15 +118,13 @@ export interface LookingPorts {
 }
 
 /** One look of an activity at the service. */
-interface Look<Found, Seen> {
+interface Look<Seen> {
   /** The trouble that the run shows: finding it again is no news. */
   shown: AttentionCode | null;
   /** The struggle of the previous attempt; null if it had no trouble. */
   before: Struggle | null;
-  /** One request. May throw "not yet" instead of sending it. */
-  read(): Promise<Found>;
-  /** The answer for the run. Throws "not yet" if the result is no news. */
-  answer(found: Found): Seen;
+  /** One request, and the answer for the run. May throw "not yet" instead of sending it. */
+  read(): Promise<Seen>;
   /** The meaning of an error of `read`; undefined for one that is not about the service: Temporal repeats the look. */
   toTrouble(error: unknown): ReadTrouble | undefined;
   /** An answer in spite of trouble that need not be shown yet. */
@@ -144,46 +139,14 @@ export type Looking = ReturnType<typeof createLooking>;
 /** A longer wait consists of several pieces, so that a worker with other settings can shorten it. */
 const longestPieceMs = 600_000;
 
-type Clock = Pick<LookingPorts, 'longestWaitMs' | 'now' | 'random'>;
-
-/** Waits in the input of an activity. */
-function createWaits({ longestWaitMs = defaultMaxWaitMs, now = Date.now, random = Math.random }: Clock) {
+/** See `Looking`. Each attempt hands its trouble to the next one as a `Struggle`. */
+export function createLooking({
+  longestWaitMs = defaultMaxWaitMs,
+  now = Date.now,
+  random = Math.random,
+}: Pick<LookingPorts, 'longestWaitMs' | 'now' | 'random'>) {
   /** The clock of this worker may be behind the server's, which scheduled the attempt. */
   const present = (): number => Math.max(now(), activityInfo().currentAttemptScheduledTimestampMs);
-
-  /** How long the input still forbids a request; 0 if it does not. `ownMs`: the longest pause of our own. */
-  function leftMs(notBefore: string | null, ownMs = 0): number {
-    if (notBefore === null) return 0;
-    const latest = activityInfo().scheduledTimestampMs + Math.max(longestWaitMs, ownMs);
-    const until = Math.min(Date.parse(notBefore), latest);
-    return Math.max(0, until - present()) || 0; // an unreadable instant forbids nothing
-  }
-
-  function wait(waitMs: number): never {
-    throw notYet(`Waits until ${utcText(present() + waitMs)}.`, Math.min(waitMs, longestPieceMs));
-  }
-
-  return {
-    now,
-    present,
-    leftMs,
-    wait,
-    jittered: (ms: number): number => ms * (1 + random() * jitterShare),
-    slowest: (ms: number): number => ms * (1 + jitterShare),
-
-    /** Throws until the instant in the input of the activity. */
-    waitUntil(notBefore: string | null, ownMs = 0): void {
-      const waitMs = leftMs(notBefore, ownMs);
-      if (waitMs > 0) wait(waitMs);
-    },
-  };
-}
-
-/** See `Looking`. Each attempt hands its trouble to the next one as a `Struggle`. */
-export function createLooking(clock: Clock) {
-  const { longestWaitMs = defaultMaxWaitMs, random = Math.random } = clock;
-  const waits = createWaits(clock);
-  const { present } = waits;
 
   /** Must a person see the struggle now? Throws until its wait is over. */
   function isDue(struggle: Struggle, shown: AttentionCode | null): boolean {
@@ -192,47 +155,58 @@ export function createLooking(clock: Clock) {
     return verdict.act === 'raise';
   }
 
-  /** The struggle of an earlier attempt, with its wait cut to today's limit. */
-  function shortened(struggle: Struggle): Struggle {
-    const latest = present() + longestWaitMs;
-    return Date.parse(struggle.notBefore) <= latest ? struggle : { ...struggle, notBefore: iso(latest) };
-  }
-
   function after(before: Struggle | null, trouble: ReadTrouble, shown: AttentionCode | null): Struggle {
     const afterMs = trouble.afterMs && Math.min(trouble.afterMs, longestWaitMs);
     return struggleAfter(before, { ...trouble, afterMs }, { shown, now: present(), random: random() });
   }
 
   return {
-    ...waits,
+    now,
 
-    /** The struggle in the heartbeat details, for activities that put nothing else there. */
+    /** The pace of looks, and the longest pause that it makes. */
+    jittered: (ms: number): number => ms * (1 + random() * jitterShare),
+    slowest: (ms: number): number => ms * (1 + jitterShare),
+
+    /** How long the input still forbids a request; 0 if it does not. `ownMs`: the longest pause of our own. */
+    leftMs(notBefore: string | null, ownMs = 0): number {
+      if (notBefore === null) return 0;
+      const latest = activityInfo().scheduledTimestampMs + Math.max(longestWaitMs, ownMs);
+      const until = Math.min(Date.parse(notBefore), latest);
+      return Math.max(0, until - present()) || 0; // an unreadable instant forbids nothing
+    },
+
+    /** Throws "not yet". */
+    wait(waitMs: number): never {
+      throw notYet(`Waits until ${utcText(present() + waitMs)}.`, Math.min(waitMs, longestPieceMs));
+    },
+
+    /** The struggle in the heartbeat details, with its wait cut to today's limit; for activities that put nothing else there. */
     leftBehind(): Struggle | null {
       const left = (activityInfo().heartbeatDetails ?? null) as Struggle | null;
-      const struggle = left && shortened(left);
-      if (struggle !== left) heartbeat(struggle); // or the next attempt would wait as long again
+      const latest = present() + longestWaitMs;
+      if (left === null || Date.parse(left.notBefore) <= latest) return left;
+      const struggle = { ...left, notBefore: iso(latest) };
+      heartbeat(struggle); // or the next attempt would wait as long again
       return struggle;
     },
 
     /** Waits for the end of the previous trouble, then reads once. Shows trouble that has lasted too long, and throws other trouble. */
-    async look<Found, Seen>(look: Look<Found, Seen>): Promise<Seen> {
-      const { shown, before, show } = look;
+    async look<Seen>({ shown, before, read, toTrouble, settle, show }: Look<Seen>): Promise<Seen> {
       if (before && isDue(before, shown)) return show(before);
-      let found: Found;
       try {
-        found = await look.read();
+        const seen = await read();
+        if (before) heartbeat(null);
+        return seen;
       } catch (error) {
-        const trouble = look.toTrouble(error);
+        const trouble = toTrouble(error);
         if (!trouble) throw error;
         const struggle = after(before, trouble, shown);
-        const settled = look.settle?.(struggle, error);
+        const settled = settle?.(struggle, error);
         if (settled) return settled;
         heartbeat(struggle);
         if (isDue(struggle, shown)) return show(struggle);
         throw troubled(struggle, 1);
       }
-      if (before) heartbeat(null);
-      return look.answer(found);
     },
   };
 }

@@ -107,7 +107,7 @@ async function readOrder(
     const attention: Attention = { code, message, since };
     return { kind: 'trouble', attention, notBefore, reads };
   };
-  return await looking.look<{ reading: OrderReading; at: number }, OrderObservation>({
+  return await looking.look<OrderObservation>({
     shown,
     before,
     async read() {
@@ -116,18 +116,15 @@ async function readOrder(
         const options = { signal: cancellationSignal(), isThrough };
         const reading = await ports.readOrder(ports.account(account), orderId, options);
         if (!input.isWatched && !reading.terminal) await ports.startWatch(account);
-        return { reading, at: now() };
+        const at = now();
+        const concern = concernIn(reading, at, input, ports.account(account).watch);
+        const stores = ports.stores ? { stores: true as const } : {};
+        return { kind: 'reading', reading: { ...reading, concern }, at: iso(at), reads, ...stores };
       } catch (error) {
         if (error instanceof QuietTime && input.forPerson) looking.wait(Math.min(error.leftMs, turnPauseMs));
         throw error;
       }
     },
-    answer: ({ reading, at }) => ({
-      kind: 'reading',
-      reading: { ...reading, concern: concernIn(reading, at, input, ports.account(account).watch) },
-      ...{ at: iso(at), reads },
-      ...(ports.stores ? { stores: true } : {}),
-    }),
     toTrouble: (error) => toTrouble(error, input, ports, now()),
     settle(struggle, error) {
       if (isPathProven && isUnknown(error, struggle, now() - unknownAfterMs[input.vouching]))

@@ -65,17 +65,16 @@ export function createReceiptActivities({ account, readReceipt, stores = false, 
       return { kind: 'trouble', trouble: { code, message, since: iso(now()) }, notBefore, reads };
     }
 
-    return await looking.look<Record<string, unknown>, ReceiptObservation>({
+    return await looking.look<ReceiptObservation>({
       shown: null,
       before,
       async read() {
-        if (!before) looking.waitUntil(input.notBefore, shown ? looking.slowest(receiptPaceMs(shown)) : 0);
-        return await readReceipt(account(input.account), input.orderId, cancellationSignal());
+        const leftMs = before ? 0 : looking.leftMs(input.notBefore, shown ? looking.slowest(receiptPaceMs(shown)) : 0);
+        if (leftMs > 0) looking.wait(leftMs);
+        const receipt = await readReceipt(account(input.account), input.orderId, cancellationSignal());
+        const amounts = stores ? { amounts: toReceiptAmounts(receipt) } : {};
+        return { kind: 'receipt', receipt, at: iso(now()), reads, ...amounts };
       },
-      answer: (receipt) => ({
-        ...{ kind: 'receipt', receipt, at: iso(now()), reads },
-        ...(stores && { amounts: toReceiptAmounts(receipt) }),
-      }),
       toTrouble: (error) =>
         asReceipts(toReadTrouble(error, { account: input.account, operation: 'orderReceipt' }, now())),
       settle(struggle, error) {

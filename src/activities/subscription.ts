@@ -14,12 +14,12 @@ import type {
   SubscriptionAddress,
 } from '../domain/subscription/state.js';
 import { subscriptionId } from '../domain/workflow-ids.js';
-import { isOutcomeUnclear } from '../ride-api/errors.js';
+import { RideApiError, sentBy } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import type { AuthorizedCall } from './authorized-call.js';
-import { type Claims, runOfActivity } from './claims.js';
 import { notYet, plainFailure } from './failures.js';
 import { toFailureType, toReadTrouble } from './looking.js';
+import { type Claims, runOfActivity } from './runs.js';
 
 /** This worker cannot make an address that the ingress could verify. */
 class WebhookKeysMissing extends FaretrailError<'WebhookKeysMissing'> {
@@ -108,7 +108,9 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
           if (!isClaimed) return undefined;
           isUnclear = true;
           return await rideApi.createSubscriber(account, subscriber, token).catch((error: unknown) => {
-            isUnclear = isOutcomeUnclear(error);
+            // A 503 says no (RFC 9110 section 15.6.4). If it is wrong, there is one more subscriber, and not one more ride.
+            const isTurnedAway = error instanceof RideApiError && error.status === 503;
+            isUnclear = sentBy(error) === 'unknown' && !isTurnedAway;
             throw error;
           });
         });

@@ -8,8 +8,7 @@ import { type Notify, toReceiver } from '../domain/notify/receivers.js';
 import { toDeliveryId } from '../domain/parked.js';
 import { toRideRequestId } from '../domain/ride/input.js';
 import { wordOf } from '../domain/schema.js';
-import { parseEndInput } from '../domain/subscription/input.js';
-import { eventTypes } from '../domain/subscription/subscription.js';
+import { eventTypes, parseEndInput } from '../domain/subscription/subscription.js';
 import { originRule, toOrigin } from '../domain/web-address.js';
 
 /** Turns a parser of ours into one of commander's: its `InvalidInput`, which names the field, becomes wrong usage. */

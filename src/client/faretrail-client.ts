@@ -68,49 +68,28 @@ export type FollowedOrder = { order: OrderHandle } | { error: InvalidInput };
  * Everything that another service can have the workers do. The client checks inputs and answers: for a wrong input it throws
  * `InvalidInput` and sends nothing, for any other failure `FaretrailClientError`. A start needs no live worker.
  */
-export interface FaretrailClient {
-  /** Follows an order, once however often it is called: an open run adds what is new in `input`. Starts another run after one that
-   *  failed, was cancelled or was terminated. After the end of the order the handle gives the result. */
-  follow(input: FollowOrderInput, options?: FollowOptions): Promise<OrderHandle>;
-  /**
-   * `follow` for many orders, some at once and no faster than `perSecond`. Yields what became of each, in the order of `inputs`, and takes them
-   * as its caller goes on. A wrong input is told with its error, and the others go on; any other failure rejects, and all that were yielded
-   * are followed.
-   */
-  followMany(
-    inputs: Iterable<FollowOrderInput> | AsyncIterable<FollowOrderInput>,
-    options?: FollowManyOptions,
-  ): AsyncIterable<FollowedOrder>;
-  /** A handle of an order that is or was followed. Sends no request. */
-  get(account: string, orderId: string): OrderHandle;
-  /** Requests a ride, once for each `requestId` however often it is called. */
-  request(input: RideInput): Promise<RideHandle>;
-  /** A handle of a ride that is or was requested. Sends no request. */
-  getRide(account: string, requestId: string): RideHandle;
-  /** Follows the reports about an order before the first one arrives, so that `notify` receives that one too. Once however often it
-   *  is called. */
-  followReports(input: ReportInput): Promise<ReportHandle>;
-  /** A handle of the reports about an order. Sends no request. */
-  getReports(account: string, orderId: string): ReportHandle;
-  /** A handle of a parked delivery. Sends no request. */
-  getParked(account: string, deliveryId: string): ParkedHandle;
-  /** One business operation, durably: waits for its answer. The same `key` never makes a second effect. */
-  call(input: CallInput): Promise<CallResult>;
-}
+export type FaretrailClient = ReturnType<typeof createFaretrailClient>;
 
 /** The typed client of a service that runs no worker of ours. */
-export function createFaretrailClient({
-  client,
-  taskQueue = defaultTaskQueue,
-}: FaretrailClientOptions): FaretrailClient {
+export function createFaretrailClient({ client, taskQueue = defaultTaskQueue }: FaretrailClientOptions) {
   async function follow(given: FollowOrderInput, { again = false }: FollowOptions = {}): Promise<OrderHandle> {
     const input = parseFollowOrderInput(given);
     await beginFollowing(client, { input, taskQueue, again });
     return orderHandle(client, input);
   }
   return {
+    /** Follows an order, once however often it is called: an open run adds what is new in `input`. Starts another run after one that
+     *  failed, was cancelled or was terminated. After the end of the order the handle gives the result. */
     follow,
-    followMany(inputs, { perSecond = 100, atOnce = 16, ...options } = {}) {
+    /**
+     * `follow` for many orders, some at once and no faster than `perSecond`. Yields what became of each, in the order of `inputs`, and takes them
+     * as its caller goes on. A wrong input is told with its error, and the others go on; any other failure rejects, and all that were yielded
+     * are followed.
+     */
+    followMany(
+      inputs: Iterable<FollowOrderInput> | AsyncIterable<FollowOrderInput>,
+      { perSecond = 100, atOnce = 16, ...options }: FollowManyOptions = {},
+    ): AsyncIterable<FollowedOrder> {
       if (!(perSecond > 0)) throw new InvalidInput('perSecond: must be a number above 0');
       if (!Number.isSafeInteger(atOnce) || atOnce < 1)
         throw new InvalidInput('atOnce: must be a whole number from 1 on');
@@ -126,25 +105,34 @@ export function createFaretrailClient({
       };
       return pMapIterable(inputs, followOne, { concurrency: atOnce });
     },
-    get: (account, orderId) => orderHandle(client, { account: toAccountName(account), orderId: toOrderId(orderId) }),
-    async request(given) {
+    /** A handle of an order that is or was followed. Sends no request. */
+    get: (account: string, orderId: string): OrderHandle =>
+      orderHandle(client, { account: toAccountName(account), orderId: toOrderId(orderId) }),
+    /** Requests a ride, once for each `requestId` however often it is called. */
+    async request(given: RideInput): Promise<RideHandle> {
       const input = parseRequestRideInput(given);
       await unlessEnded(client.workflow.start<typeof requestRide>('requestRide', rideStart(input, taskQueue)));
       return rideHandle(client, input);
     },
-    getRide: (account, requestId) =>
+    /** A handle of a ride that is or was requested. Sends no request. */
+    getRide: (account: string, requestId: string): RideHandle =>
       rideHandle(client, { account: toAccountName(account), requestId: toCallerKey(requestId, 'requestId') }),
-    async followReports(given) {
+    /** Follows the reports about an order before the first one arrives, so that `notify` receives that one too. Once however often it
+     *  is called. */
+    async followReports(given: ReportInput): Promise<ReportHandle> {
       const input = parseCompanyReportInput(given);
       const key = { account: input.account, about: toOrderId(given.orderId) };
       await client.workflow.start<typeof companyReport>('companyReport', reportStart(key, input, taskQueue));
       return reportHandle(client, key);
     },
-    getReports: (account, orderId) =>
+    /** A handle of the reports about an order. Sends no request. */
+    getReports: (account: string, orderId: string): ReportHandle =>
       reportHandle(client, { account: toAccountName(account), about: toOrderId(orderId) }),
-    getParked: (account, deliveryId) =>
+    /** A handle of a parked delivery. Sends no request. */
+    getParked: (account: string, deliveryId: string): ParkedHandle =>
       parkedHandle(client, { account: toAccountName(account), deliveryId: toDeliveryId(deliveryId) }),
-    async call(given) {
+    /** One business operation, durably: waits for its answer. The same `key` never makes a second effect. */
+    async call(given: CallInput): Promise<CallResult> {
       const input = parseBusinessCallInput(given);
       const start = businessCallStart(input, taskQueue);
       await unlessEnded(client.workflow.start<typeof businessCall>('businessCall', start));

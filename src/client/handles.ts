@@ -76,43 +76,35 @@ export type OrderTrail = Sent<typeof OrderTrailSchema>;
 export type Receiver = Sent<typeof NotifySchema>;
 
 /** One followed order. Calls throw `FaretrailClientError` for what the run cannot do, and for an answer that they cannot read. */
-export interface OrderHandle {
-  readonly account: string;
-  readonly orderId: string;
-  readonly workflowId: string;
-  /** The trail now, also after the end. Needs a live worker. */
-  trail(options?: AskOptions): Promise<OrderTrail>;
-  /** Reads the order now, and gives the trail after that read. */
-  refresh(options?: AskOptions): Promise<OrderTrail>;
-  /** Ends the following with the outcome `stopped`; the order itself goes on. */
-  stop(reason: string, options?: AskOptions): Promise<OrderTrail>;
-  /** Adds up to ten receivers of notices: each receives the status now, then every change. A receiver that the run already has is not
-   *  added twice. Needs no live worker. */
-  notify(receivers: readonly Receiver[], options?: AskOptions): Promise<void>;
-  /** Waits for the end. */
-  result(): Promise<OrderTrail>;
-}
+export type OrderHandle = ReturnType<typeof orderHandle>;
 
 /** A handle of the order, whether it is followed or not. */
-export function orderHandle(client: Client, key: FollowOrderKey): OrderHandle {
+export function orderHandle(client: Client, key: FollowOrderKey) {
+  const { account, orderId }: Record<keyof FollowOrderKey, string> = key;
   const workflowId = followOrderId(key);
   const run = runOf<typeof followOrder>(client, workflowId);
+  const toTrail = (answer: Promise<unknown>): Promise<OrderTrail> => toAnswer(OrderTrailSchema, answer);
   return {
-    ...key,
+    account,
+    orderId,
     workflowId,
-    trail: (options) => toAnswer(OrderTrailSchema, run.query(orderTrailQuery, inTime(options))),
-    refresh: (options) => toAnswer(OrderTrailSchema, run.update(refreshOrderUpdate, [], inTime(options))),
-    async stop(reason, options) {
-      const why = parseStopInput({ reason });
-      return await toAnswer(OrderTrailSchema, run.update(stopFollowingUpdate, [why], inTime(options)));
-    },
-    async notify(given, options) {
-      if (given.length === 0) throw new InvalidInput('notify: must name a receiver');
-      const request = parseFollowRequest({ notify: given });
+    /** The trail now, also after the end. Needs a live worker. */
+    trail: (options?: AskOptions) => toTrail(run.query(orderTrailQuery, inTime(options))),
+    /** Reads the order now, and gives the trail after that read. */
+    refresh: (options?: AskOptions) => toTrail(run.update(refreshOrderUpdate, [], inTime(options))),
+    /** Ends the following with the outcome `stopped`; the order itself goes on. */
+    stop: async (reason: string, options?: AskOptions) =>
+      await toTrail(run.update(stopFollowingUpdate, [parseStopInput({ reason })], inTime(options))),
+    /** Adds up to ten receivers of notices: each receives the status now, then every change. A receiver that the run already has is not
+     *  added twice. Needs no live worker. */
+    async notify(receivers: readonly Receiver[], options?: AskOptions): Promise<void> {
+      if (receivers.length === 0) throw new InvalidInput('notify: must name a receiver');
+      const request = parseFollowRequest({ notify: receivers });
       const isSent = await run.signal(followRequestedSignal, request, inTime(options));
       if (!isSent) throw await run.closed(inTime(options));
     },
-    result: () => toAnswer(OrderTrailSchema, run.result()),
+    /** Waits for the end. */
+    result: () => toTrail(run.result()),
   };
 }
 
@@ -128,44 +120,40 @@ export type RideStanding = Sent<typeof RideStandingSchema>;
 /** How a ride ended. */
 export type RideResult = Sent<typeof RideResultSchema>;
 
-/** One requested ride. When the service refuses a change, the call throws `FaretrailClientError` with its code, and nothing changes. */
-export interface RideHandle {
-  readonly account: string;
-  readonly requestId: string;
-  readonly workflowId: string;
-  /** The state now, also after the end. Needs a live worker. */
-  status(options?: AskOptions): Promise<RideStanding>;
-  /** Changes the order: any part of the body of create order. */
-  change(order: Record<string, unknown>, options?: AskOptions): Promise<RideStanding>;
-  /** Cancels the order. Before the create was sent, the run makes no order. */
-  cancel(options?: AskOptions): Promise<RideStanding>;
-  /** Decides a ride whose attention is `outcomeUnknown`. */
-  resolve(resolution: RideResolution, options?: AskOptions): Promise<RideStanding>;
-  /** Waits for the end of the ride, and for its receipt where the input wants one. */
-  result(): Promise<RideResult>;
-}
-
 /** A change waits for the service, which may be slow or busy; the run itself gives up after a quarter of an hour. */
 const changeWithinMs = 120_000;
 
+/** One requested ride. When the service refuses a change, the call throws `FaretrailClientError` with its code, and nothing changes. */
+export type RideHandle = ReturnType<typeof rideHandle>;
+
 /** A handle of the ride, whether it was requested or not. */
-export function rideHandle(client: Client, key: RequestRideKey): RideHandle {
+export function rideHandle(client: Client, key: RequestRideKey) {
+  const { account, requestId }: Record<keyof RequestRideKey, string> = key;
   const workflowId = requestRideId(key);
   const run = runOf<typeof requestRide>(client, workflowId);
+  const toStanding = (answer: Promise<unknown>): Promise<RideStanding> => toAnswer(RideStandingSchema, answer);
   const update = <Args extends unknown[]>(
     definition: UpdateDefinition<unknown, Args>,
     args: Args,
     options?: AskOptions,
   ): Promise<RideStanding> =>
-    toAnswer(RideStandingSchema, run.update(definition, args, inTime({ withinMs: changeWithinMs, ...options })));
+    toStanding(run.update(definition, args, inTime({ withinMs: changeWithinMs, ...options })));
   return {
-    ...key,
+    account,
+    requestId,
     workflowId,
-    status: (options) => toAnswer(RideStandingSchema, run.query(rideStatusQuery, inTime(options))),
-    change: async (order, options) => await update(updateRideUpdate, [parseUpdateRideInput({ order })], options),
-    cancel: (options) => update(cancelRideUpdate, [], options),
-    resolve: async (given, options) => await update(resolveRideUpdate, [parseResolveRideInput(given)], options),
-    result: () => toAnswer(RideResultSchema, run.result()),
+    /** The state now, also after the end. Needs a live worker. */
+    status: (options?: AskOptions) => toStanding(run.query(rideStatusQuery, inTime(options))),
+    /** Changes the order: any part of the body of create order. */
+    change: async (order: Record<string, unknown>, options?: AskOptions) =>
+      await update(updateRideUpdate, [parseUpdateRideInput({ order })], options),
+    /** Cancels the order. Before the create was sent, the run makes no order. */
+    cancel: (options?: AskOptions) => update(cancelRideUpdate, [], options),
+    /** Decides a ride whose attention is `outcomeUnknown`. */
+    resolve: async (resolution: RideResolution, options?: AskOptions) =>
+      await update(resolveRideUpdate, [parseResolveRideInput(resolution)], options),
+    /** Waits for the end of the ride, and for its receipt where the input wants one. */
+    result: (): Promise<RideResult> => toAnswer(RideResultSchema, run.result()),
   };
 }
 
@@ -176,26 +164,22 @@ export type ReportInput = Sent<typeof CompanyReportInputSchema> & { orderId: str
 export type CompanyReport = Sent<typeof CompanyReportSchema>;
 
 /** The reports about one order. */
-export interface ReportHandle {
-  readonly account: string;
-  readonly orderId: string;
-  readonly workflowId: string;
-  /** The reports now, also after the end. Needs a live worker. */
-  report(options?: AskOptions): Promise<CompanyReport>;
-  /** Waits until seven days have passed without a report. */
-  result(): Promise<CompanyReport>;
-}
+export type ReportHandle = ReturnType<typeof reportHandle>;
 
 /** A handle of the reports about an order, whether there were any or not. */
-export function reportHandle(client: Client, key: CompanyReportKey): ReportHandle {
+export function reportHandle(client: Client, key: CompanyReportKey) {
+  const { account, about: orderId }: Record<keyof CompanyReportKey, string> = key;
   const workflowId = companyReportId(key);
   const run = runOf<typeof companyReport>(client, workflowId);
+  const toReport = (answer: Promise<unknown>): Promise<CompanyReport> => toAnswer(CompanyReportSchema, answer);
   return {
-    account: key.account,
-    orderId: key.about,
+    account,
+    orderId,
     workflowId,
-    report: (options) => toAnswer(CompanyReportSchema, run.query(reportStatusQuery, inTime(options))),
-    result: () => toAnswer(CompanyReportSchema, run.result()),
+    /** The reports now, also after the end. Needs a live worker. */
+    report: (options?: AskOptions) => toReport(run.query(reportStatusQuery, inTime(options))),
+    /** Waits until seven days have passed without a report. */
+    result: () => toReport(run.result()),
   };
 }
 
@@ -206,30 +190,26 @@ export type ParkedDelivery = Sent<typeof ParkedDeliverySchema>;
 export type RoutedDelivery = Sent<typeof RoutedDeliverySchema>;
 
 /** One parked delivery. The run carries out one decision; a different one is `AlreadyDecided` or `AlreadyEnded`. */
-export interface ParkedHandle {
-  readonly account: string;
-  readonly deliveryId: string;
-  readonly workflowId: string;
-  /** The state now, also after a decision. Needs a live worker. */
-  state(options?: AskOptions): Promise<ParkedDelivery>;
-  /** Gives it to an order. `NotRouted`: that failed, and the delivery stays parked. */
-  route(orderId: string | number, options?: AskOptions): Promise<RoutedDelivery>;
-  discard(reason: string, options?: AskOptions): Promise<ParkedDelivery>;
-}
+export type ParkedHandle = ReturnType<typeof parkedHandle>;
 
 /** A handle of the delivery, whether it is parked or not. */
-export function parkedHandle(client: Client, key: ParkedDeliveryKey): ParkedHandle {
+export function parkedHandle(client: Client, key: ParkedDeliveryKey) {
+  const { account, deliveryId }: Record<keyof ParkedDeliveryKey, string> = key;
   const workflowId = parkedDeliveryId(key);
   const run = runOf<typeof parkedDelivery>(client, workflowId);
   return {
-    ...key,
+    account,
+    deliveryId,
     workflowId,
-    state: (options) => toAnswer(ParkedDeliverySchema, run.query(parkedStatusQuery, inTime(options))),
-    async route(given, options) {
-      const to = parseRouteInput({ orderId: given });
+    /** The state now, also after a decision. Needs a live worker. */
+    state: (options?: AskOptions): Promise<ParkedDelivery> =>
+      toAnswer(ParkedDeliverySchema, run.query(parkedStatusQuery, inTime(options))),
+    /** Gives it to an order. `NotRouted`: that failed, and the delivery stays parked. */
+    async route(orderId: string | number, options?: AskOptions): Promise<RoutedDelivery> {
+      const to = parseRouteInput({ orderId });
       return await toAnswer(RoutedDeliverySchema, run.update(routeDeliveryUpdate, [to], inTime(options)));
     },
-    async discard(reason, options) {
+    async discard(reason: string, options?: AskOptions): Promise<ParkedDelivery> {
       const why = parseDiscardInput({ reason });
       return await toAnswer(ParkedDeliverySchema, run.update(discardDeliveryUpdate, [why], inTime(options)));
     },

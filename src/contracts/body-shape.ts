@@ -1,4 +1,4 @@
-import { isJsonObject } from './json.js';
+import type { JsonObject } from './json.js';
 
 /** The types of JSON values, as a person reads them. */
 type JsonType = 'object' | 'list' | 'text' | 'number' | 'boolean' | 'null' | 'none';
@@ -42,42 +42,38 @@ interface Visit {
   pointer: string | null;
   /** The same place in the shape. */
   at: string;
+  depth: number;
 }
 
-/** Calls `act` for each value of a body, those nearest to the top first. Gives true if the bounds left some out. */
-function visitValues(body: unknown, act: (visit: Visit) => boolean): boolean {
-  let level: Visit[] = [{ value: body, pointer: '', at: '' }];
-  let visits = 0;
+/** The values of a body, those nearest to the top first. `isCut`: the bounds left some out. */
+function valuesOf(body: unknown): { visits: Visit[]; isCut: boolean } {
+  const visits: Visit[] = [{ value: body, pointer: '', at: '', depth: 0 }];
   let isCut = false;
-  for (let depth = 0; level.length > 0; depth += 1) {
-    const next: Visit[] = [];
-    for (const visit of level) {
-      visits += 1;
-      if (visits > maxVisits || !act(visit)) return true;
-      const children = childrenOf(visit);
-      isCut ||= children.isCut || (depth === maxLevels && children.visits.length > 0);
-      if (depth < maxLevels && next.length <= maxVisits) next.push(...children.visits);
-    }
-    level = next;
+  for (const visit of visits) {
+    const names = namesIn(visit.value);
+    const most = Array.isArray(visit.value) ? maxElements : maxFields;
+    const room = visit.depth < maxLevels ? Math.min(most, maxVisits - visits.length) : 0;
+    isCut ||= names.length > room;
+    visits.push(...names.slice(0, room).map((name) => childOf(visit, name))); // the loop comes to them, too
   }
-  return isCut;
+  return { visits, isCut };
 }
 
-function childrenOf({ value, pointer, at }: Visit): { visits: Visit[]; isCut: boolean } {
-  if (Array.isArray(value)) {
-    const elements = value.slice(0, maxElements).map((element: unknown, index) => ({
-      ...{ value: element, pointer: pointer === null ? null : `${pointer}/${index}`, at: `${at}/*` },
-    }));
-    return { visits: elements, isCut: value.length > maxElements };
-  }
-  if (!isJsonObject(value)) return { visits: [], isCut: false };
-  const names = Object.keys(value);
-  const visits = names.slice(0, maxFields).map((name) => {
-    const isKept = isOrdinary(name);
-    const below = pointer === null || !isKept ? null : `${pointer}/${name}`;
-    return { value: value[name], pointer: below, at: `${at}/${isKept ? name : '*'}` };
-  });
-  return { visits, isCut: names.length > maxFields };
+/** Of a list that may be huge, only as many as tell that it is too long. */
+function namesIn(value: unknown): string[] {
+  const parent = Array.isArray(value) ? value.slice(0, maxElements + 1) : value;
+  return typeof parent === 'object' && parent !== null ? Object.keys(parent) : [];
+}
+
+function childOf({ value: parent, pointer, at, depth }: Visit, name: string): Visit {
+  const isElement = Array.isArray(parent);
+  const isKept = isElement || isOrdinary(name);
+  return {
+    value: (parent as JsonObject)[name],
+    pointer: pointer === null || !isKept ? null : `${pointer}/${name}`,
+    at: `${at}/${isKept && !isElement ? name : '*'}`,
+    depth: depth + 1,
+  };
 }
 
 /**
@@ -86,15 +82,12 @@ function childrenOf({ value, pointer, at }: Visit): { visits: Visit[]; isCut: bo
  * `undefined` here and has the type `none`.
  */
 export function bodyShape(body: unknown): BodyShape {
+  const { visits, isCut } = valuesOf(body);
   const found = new Map<string, Set<JsonType>>();
-  const isCut = visitValues(body, ({ value, at }) => {
-    const types = found.get(at);
-    if (types === undefined && found.size >= maxFields) return false;
-    found.set(at, (types ?? new Set()).add(typeOf(value)));
-    return true;
-  });
-  const fields = [...found].map(([at, types]) => ({ at, types: [...types].sort() }));
-  return { fields: fields.sort((one, other) => (one.at < other.at ? -1 : 1)), isCut };
+  for (const { value, at } of visits) found.set(at, (found.get(at) ?? new Set()).add(typeOf(value)));
+  const fields = [...found].slice(0, maxFields).map(([at, types]) => ({ at, types: [...types].sort() }));
+  fields.sort((one, other) => (one.at < other.at ? -1 : 1));
+  return { fields, isCut: isCut || found.size > maxFields };
 }
 
 /** The shape as lines for a person: pointer and types, the body itself first. */
@@ -105,11 +98,7 @@ export function shapeLines({ fields, isCut }: BodyShape): string[] {
 
 /** The pointers to all values of a body that `isWanted` accepts, those nearest to the top first. Same bounds as `bodyShape`; a place below
  *  a name that may be a value is left out, since the pointer would repeat it. */
-export function pointersWhere(body: unknown, isWanted: (value: unknown) => boolean): string[] {
-  const pointers: string[] = [];
-  visitValues(body, ({ value, pointer }) => {
-    if (pointer !== null && pointer !== '' && isWanted(value)) pointers.push(pointer);
-    return pointers.length < maxFields;
-  });
-  return pointers;
-}
+export const pointersWhere = (body: unknown, isWanted: (value: unknown) => boolean): string[] =>
+  valuesOf(body)
+    .visits.flatMap(({ value, pointer }) => (pointer && isWanted(value) ? pointer : []))
+    .slice(0, maxFields);

@@ -27,7 +27,7 @@ const Operation = z.strictObject({
   enabled: z.boolean().optional(),
   /** The header that carries the id of a request, the same in each repeat. Empty for none, so that an override can remove it. */
   requestIdHeader: z.string().optional(),
-  /** Of `createOrder`: the service was seen to make one order of all requests with the same id. Until then an unclear one is not repeated. */
+  /** Of `createOrder`: the service was seen to make one order of all requests with the same id. Until then one whose outcome is unknown is not repeated. */
   repeatable: z.boolean().optional(),
 });
 

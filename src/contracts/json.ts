@@ -1,4 +1,4 @@
-import { deepestParsed, inUnicode, maxJsonDepth, measureJson, parseJson } from '../domain/json.js';
+import { deepestParsed, inUnicode, maxJsonDepth, measureJson } from '../domain/json.js';
 
 /** A JSON object, as opposed to an array, a scalar or null. */
 export type JsonObject = Record<string, unknown>;
@@ -72,34 +72,23 @@ const strict = new TextDecoder('utf-8', { fatal: true });
  * of bytes.
  */
 export function readIncomingJson(bytes: Uint8Array, { mustBeUtf8 = false } = {}): IncomingJson | undefined {
-  const text = decoded(bytes, mustBeUtf8);
-  if (text === undefined) return undefined;
+  try {
+    return readText((mustBeUtf8 ? strict : lenient).decode(bytes));
+  } catch {
+    return undefined; // not UTF-8, or not JSON
+  }
+}
+
+function readText(text: string): IncomingJson {
   const { depth, members, commas } = measureJson(text);
-  // No parser has said that it is JSON, but whoever sent it meant it to be.
+  // No parser has said that it is JSON, but its sender meant it to be.
   if (depth > deepestParsed) return { value: text.trimStart().startsWith('{') ? {} : [], flaw: 'TOO_DEEP' };
-  const parsed = parsedOrNone(text);
-  if (parsed === undefined) return undefined;
+  const parsed: unknown = JSON.parse(text);
   if (depth > maxJsonDepth) return { value: parsed, flaw: 'TOO_DEEP' };
   if (members > maxItems || commas > maxItems) return { value: parsed, flaw: 'TOO_MANY' };
   const value = inUnicode(text, parsed);
   // `JSON.parse` keeps a repeated name once, so the counts differ.
   return { value, flaw: countNames(value) === members ? null : 'AMBIGUOUS' };
-}
-
-function decoded(bytes: Uint8Array, mustBeUtf8: boolean): string | undefined {
-  try {
-    return (mustBeUtf8 ? strict : lenient).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
-
-function parsedOrNone(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined; // `UnreadableJson`
-  }
 }
 
 /** The number of members in all objects; NaN if one has a strange name. */

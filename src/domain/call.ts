@@ -41,8 +41,7 @@ export interface ServiceCall extends Omit<BusinessCallInput, 'key'> {
 export const isChanging = (operation: BusinessOperation): boolean => operationTerms[operation].effect !== 'none';
 
 /** Does a read of the order show the effect? */
-export const showsInOrder = (operation: BusinessOperation): boolean =>
-  operationTerms[operation].effect === 'changedOrder';
+const showsInOrder = (operation: BusinessOperation): boolean => operationTerms[operation].effect === 'changedOrder';
 
 /**
  * The failure types that a caller can switch on. The details of `Refused` are `{ status, code, message }` of the service.
@@ -75,19 +74,13 @@ export function toCallFailure(
   failure: { type?: unknown; message: string; details?: unknown[] | null | undefined } | null,
   call: CallName,
 ): CallFailure {
-  if (!failure) return unavailable(call, noEnd(call));
-  if (!isCallFailureType(failure.type)) return unavailable(call, failure.message);
-  return { type: failure.type, message: failure.message, details: failure.details ?? [] };
+  if (!failure) return passingTrouble(call, noEnd);
+  const { type, message, details } = failure;
+  return isCallFailureType(type) ? { type, message, details: details ?? [] } : passingTrouble(call, message);
 }
 
-const unavailable = ({ operation }: CallName, message: string): CallFailure => ({
-  type: 'Unavailable',
-  message: `${operation}: ${message}`,
-  details: [],
-});
-
-const noEnd = ({ account }: Pick<CallName, 'account'>): string =>
-  `no worker of account ${account} brought it to its end in time. Check that such a worker runs, then try again.`;
+const noEnd =
+  'no worker brought it to its end in time. Check that a worker of this account runs, then ask for it again.';
 
 const minuteMs = 60_000;
 
@@ -127,10 +120,7 @@ export const callSummary = ({
   [operation, orderId ?? referenceFieldId].filter((part) => part !== undefined).join(' of ');
 
 /** The failure of one attempt of a call. */
-export interface CallTrouble {
-  type: CallFailureType;
-  message: string;
-  details: unknown[];
+export interface CallTrouble extends CallFailure {
   /** Repeating the call cannot help. */
   isFinal: boolean;
   /** The requested wait; undefined leaves it to the retry policy. */
@@ -139,13 +129,14 @@ export interface CallTrouble {
 
 /**
  * Has the service carried out a call? `no`: surely not. `yes`: it has given its answer. `unknown`: it was sent, and no answer says what became
- * of it. An activity says it of its attempt, the run keeps it, and a person reads it as `OutcomeUnknown`.
+ * of it. `sentBy` reads it from the failure of a request, an attempt answers with it, the run keeps it, and a person gets it as
+ * `OutcomeUnknown`.
  */
 export type Sent = 'no' | 'yes' | 'unknown';
 
-/** What a run knows before an attempt of a changing call. */
-export interface CallDoubt {
-  /** `unknown`: an earlier attempt may have been carried out. */
+/** What the attempts before the next one of a changing call have left. */
+export interface SentBefore {
+  /** `unknown`: one of them may have been carried out. */
   sent: 'no' | 'unknown';
   /** The order is read first, to see whether it was. */
   isReadFirst: boolean;
@@ -154,10 +145,10 @@ export interface CallDoubt {
 }
 
 /** Before the first attempt. */
-export const noDoubt: CallDoubt = { sent: 'no', isReadFirst: false, refusal: null };
+export const nothingSent: SentBefore = { sent: 'no', isReadFirst: false, refusal: null };
 
 /** One attempt of a changing call, for the activity `attemptCall`. */
-export interface CallAttempt extends ServiceCall, Pick<CallDoubt, 'sent' | 'isReadFirst'> {
+export interface CallAttempt extends ServiceCall, Pick<SentBefore, 'sent' | 'isReadFirst'> {
   /** Counted through the whole chain of runs, so that no two attempts of the call have the same one. */
   number: number;
   /** The id of the update by which a person asked for it; null: the run makes it by itself. */
@@ -184,21 +175,19 @@ export const passingTrouble = ({ operation, account }: CallName, why: string): C
 export type AfterAttempt =
   | { act: 'return'; result: BusinessCallResult }
   | { act: 'fail'; failure: CallFailure }
-  | { act: 'tryAgain'; doubt: CallDoubt; afterMs: number | undefined };
+  | { act: 'tryAgain'; before: SentBefore };
 
 /** The table of what follows an attempt of a changing call. `isOver`: the time of the whole effort is. */
-export function afterAttempt(call: CallName, before: CallDoubt, end: AttemptEnd, isOver = false): AfterAttempt {
-  const fail = ({ type, message, details }: CallFailure): AfterAttempt => ({
+export function afterAttempt(call: CallName, before: SentBefore, end: AttemptEnd, isOver = false): AfterAttempt {
+  const fail = (trouble: CallTrouble, sent: SentBefore['sent']): AfterAttempt => ({
     act: 'fail',
-    failure: { type, message, details },
+    failure: sent === 'unknown' ? toOutcomeUnknown(trouble) : trouble,
   });
-  const tryAgain = (doubt: CallDoubt, trouble: CallTrouble): AfterAttempt => {
-    if (!isOver) return { act: 'tryAgain', doubt, afterMs: trouble.afterMs };
-    return fail(doubt.sent === 'unknown' ? toUnknown(trouble) : trouble);
-  };
+  const tryAgain = (next: SentBefore, trouble: CallTrouble): AfterAttempt =>
+    isOver ? fail(trouble, next.sent) : { act: 'tryAgain', before: next };
   if (end.kind === 'done') return { act: 'return', result: end.result };
   if (end.kind === 'noEffect') {
-    if (before.refusal) return fail(before.refusal);
+    if (before.refusal) return fail(before.refusal, 'no');
     return tryAgain({ ...before, isReadFirst: false }, passingTrouble(call, 'the order shows no effect of it as yet'));
   }
   const { trouble } = end;
@@ -208,15 +197,14 @@ export function afterAttempt(call: CallName, before: CallDoubt, end: AttemptEnd,
     const isReadFirst = before.isReadFirst || (end.sent === 'unknown' && isShown);
     return tryAgain({ ...before, sent, isReadFirst }, trouble);
   }
-  if (sent === 'no') return fail(trouble);
   // The service may refuse the repeat because an earlier attempt took effect.
-  if (isShown && !before.isReadFirst)
+  if (sent === 'unknown' && isShown && !before.isReadFirst)
     return tryAgain({ sent, isReadFirst: true, refusal: trouble }, passingTrouble(call, 'refused after a lost answer'));
-  return fail(toUnknown(trouble));
+  return fail(trouble, sent);
 }
 
 /** The failure of a call that the service may have carried out. */
-const toUnknown = ({ message, details }: CallTrouble): CallFailure => ({
+const toOutcomeUnknown = ({ message, details }: CallTrouble): CallFailure => ({
   type: 'OutcomeUnknown',
   message: `${message.replace(/\.$/, '')}. Whether it was carried out is unknown. Look at the service whether it was carried out before you ask for it again.`,
   details,

@@ -15,21 +15,21 @@ const surrogateEscape = /\\u[dD][89a-fA-F]/;
  */
 export function readJson(text: string, levels = maxJsonDepth): unknown {
   const { depth } = measureJson(text);
-  if (depth > deepestParsed) throw new UnreadableJson(`nested deeper than ${levels} levels`);
+  const tooDeep = () => new UnreadableJson(`nested deeper than ${levels} levels`);
+  if (depth > deepestParsed) throw tooDeep();
   const value = parseJson(text);
-  if (depth > levels) throw new UnreadableJson(`nested deeper than ${levels} levels`);
+  if (depth > levels) throw tooDeep();
   return inUnicode(text, value);
 }
 
 /** Node 26 damages its own memory when `JSON.parse` reads some thousand levels (seen with 26.0 to 26.10; 25 and older do not). */
 export const deepestParsed = 1_000;
 
-/** `JSON.parse` with an error that does not quote the text: `UnreadableJson`. Not for more than `deepestParsed` levels. */
-export function parseJson(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new UnreadableJson('not JSON');
+    throw new UnreadableJson('not JSON'); // the error of the platform quotes the text
   }
 }
 

@@ -1,6 +1,6 @@
 import type { OrderChange } from './order/trail.js';
 import type { ReceiptAmounts } from './report.js';
-import type { RideNotice } from './ride/notice.js';
+import type { RideNotice } from './ride/ride.js';
 
 /** A receipt of a ride on its way into the store. */
 export interface StoredReceipt extends ReceiptAmounts, Pick<RideNotice, 'account' | 'orderId'> {}

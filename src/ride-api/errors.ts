@@ -1,7 +1,7 @@
 import type { JsonFlaw } from '../contracts/json.js';
 import type { AttentionCode } from '../domain/attention.js';
+import type { Sent } from '../domain/call.js';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
-import type { RetryDecision } from './retry-decision.js';
 
 // None of these carries a `cause`: undici's and Node's errors may hold a URL, response bytes or a piece of a body.
 
@@ -36,24 +36,25 @@ export class RideApiError extends FaretrailError<RideApiErrorCode> {
   override readonly name = 'RideApiError';
   readonly status: number;
   readonly upstreamCode: string | null;
-  readonly requestId: string | null;
   /** For the caller whose call it was; null unless that call keeps it. */
   readonly upstreamMessage: string | null;
   /** May the same request succeed later by itself? */
   readonly retryable: boolean;
-  /** The wait upstream asked for; undefined leaves it to the retry policy. */
+  /** The wait that the service asked for; undefined leaves it to the retry policy. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(code: RideApiErrorCode, status: number, words: UpstreamWords, decision: RetryDecision) {
+  constructor(code: RideApiErrorCode, status: number, words: UpstreamWords, retryAfterMs?: number) {
     super(code, `upstream refused: ${code} (${inBrief(status, words)})`);
     this.status = status;
     this.upstreamCode = words.upstreamCode;
-    this.requestId = words.requestId;
     this.upstreamMessage = words.upstreamMessage ?? null;
-    this.retryable = decision.retry;
-    this.retryAfterMs = decision.retry ? decision.afterMs : undefined;
+    this.retryable = isPassing(status);
+    this.retryAfterMs = this.retryable ? retryAfterMs : undefined;
   }
 }
+
+/** May the same request succeed later by itself? By the HTTP status alone. 401 is not in here: it needs a new token, not patience. */
+export const isPassing = (status: number): boolean => status === 429 || status >= 500;
 
 /** Where the way to an answer broke off. */
 export type UnreachableCode =
@@ -61,7 +62,7 @@ export type UnreachableCode =
   | 'CONNECTION_LOST' // after that, as far as we know
   | 'TOTAL_TIMEOUT'; // at our deadline for all of it
 
-/** No complete answer came: the outcome of a changing call is unclear, a read can be repeated.
+/** No complete answer came: `sentBy` says what that means for a changing call; a read can be repeated.
  *  `systemCode` is the code of Node or undici, which tells people why. Not thrown when the caller aborted: that is its own reason. */
 export class RideApiUnreachable extends FaretrailError<UnreachableCode> {
   override readonly name = 'RideApiUnreachable';
@@ -81,7 +82,7 @@ export type GarbledCode =
   | 'ENCODING' // a success that is packed in a way we do not know, or whose packed bytes are damaged
   | 'NOT_HTTP'; // bytes that are no HTTP answer
 
-/** Something answered, but not in the agreed language; for a changing call the outcome is unclear.
+/** Something answered, but not in the agreed language; whether a changing call was carried out is unknown.
  *  Not for JSON without the expected fields (`UnusableReply`). `status` is null when there was none to read. */
 export class RideApiGarbled extends FaretrailError<GarbledCode> {
   override readonly name = 'RideApiGarbled';
@@ -108,14 +109,12 @@ export class TokenRefused extends FaretrailError<TokenRefusedCode> {
   override readonly name = 'TokenRefused';
   readonly status: number;
   readonly upstreamCode: string | null;
-  readonly requestId: string | null;
 
   constructor(code: TokenRefusedCode, status: number, words: UpstreamWords, detail?: string) {
     const because = detail === undefined ? '' : `, ${detail}`;
     super(code, `no token: ${code} (${inBrief(status, words)}${because}); ${remedies[code]}`);
     this.status = status;
     this.upstreamCode = words.upstreamCode;
-    this.requestId = words.requestId;
   }
 }
 
@@ -125,14 +124,24 @@ function inBrief(status: number, { upstreamCode, requestId }: UpstreamWords): st
 }
 
 /**
- * May a changing call that failed like this have been carried out all the same? Only what the
- * service refused (that such a call is not carried out is assumed), and what was never sent, is clear; for any other the answer is yes.
+ * Whether the service carried out a changing call that failed like this. Refused calls are assumed not to have been carried out, but for
+ * the answers listed here. `mustBeOnce`: a repeat would make a second order.
  */
-export function isOutcomeUnclear(error: unknown): boolean {
-  if (error instanceof RideApiUnreachable) return error.code !== 'NO_CONNECTION';
-  if (error instanceof InvalidInput) return false; // no request could be made of it
-  if (!(error instanceof RideApiError)) return true;
-  // A 503 of the service itself says that it did not take the request (RFC 9110 section 15.6.4); 500, 502 and 504 may come after it did.
-  if (error.code === 'UPSTREAM_FAILED') return error.status !== 503;
-  return error.code === 'UNEXPECTED_STATUS';
+export function sentBy(error: unknown, mustBeOnce = false): Sent {
+  if (error instanceof InvalidInput) return 'no'; // no request could be made of it
+  if (error instanceof RideApiUnreachable && error.code === 'NO_CONNECTION') return 'no';
+  if (!(error instanceof RideApiError)) return 'unknown';
+  switch (error.code) {
+    case 'UNEXPECTED_STATUS':
+    case 'UPSTREAM_FAILED': // a 503 says no (RFC 9110 section 15.6.4), but a proxy may send it after the service took the call
+      return 'unknown';
+    case 'ERROR_IN_SUCCESS': // words of an error under a success: the service may have made the order (assumed)
+      return mustBeOnce ? 'unknown' : 'yes';
+    case 'REDIRECTED': // "see there", at the order that the service made (assumed)
+      return mustBeOnce && error.status === 303 ? 'unknown' : 'yes';
+    case 'RATE_LIMITED':
+      return 'no';
+    default:
+      return 'yes';
+  }
 }

@@ -1,8 +1,9 @@
-import { Agent, buildConnector, type Dispatcher, type FormData } from 'undici';
+import { promisify } from 'node:util';
+import { brotliDecompress, unzip } from 'node:zlib';
+import { Agent, buildConnector, type Dispatcher, errors, type FormData } from 'undici';
+import { readIncomingJson } from '../contracts/json.js';
 import { InvalidInput } from '../domain/errors.js';
-import { RideApiUnreachable } from './errors.js';
-import { notingUnsent, toNetworkError } from './network-failure.js';
-import { readReplyBody } from './reply-body.js';
+import { type GarbledCode, RideApiGarbled, RideApiUnreachable } from './errors.js';
 
 /** A request as it goes out; headers exactly as given. Holds secrets: never log it, never attach it to an error. */
 export interface ApiRequest {
@@ -119,7 +120,7 @@ async function exchange(
   return {
     status: reply.statusCode,
     headers: keptHeadersOf(reply.headers),
-    body: await readReplyBody(reply, url.origin, limits.maxReplyBytes),
+    body: await readBody(reply, url.origin, limits.maxReplyBytes),
   };
 }
 
@@ -137,3 +138,89 @@ function toUrl(text: string): URL {
   if (!URL.canParse(text)) throw new InvalidInput('base URL and path do not make a URL');
   return new URL(text);
 }
+
+function systemCodeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && /^[A-Z0-9_/]{1,64}$/.test(code) ? code : 'UNKNOWN';
+}
+
+const unsent = new WeakSet<object>();
+
+/** Makes connections, and notes a failure to make one: the same failure during a request leaves it unknown whether that was carried out. */
+const notingUnsent =
+  (connect: buildConnector.connector): buildConnector.connector =>
+  (target, done) =>
+    connect(target, (...made) => {
+      if (made[0] !== null) unsent.add(made[0]);
+      done(...made);
+    });
+
+/** An error of undici or Node in our words. Nothing but its code word is kept. */
+function toNetworkError(error: unknown, origin: string): Error {
+  const systemCode = systemCodeOf(error);
+  if (systemCode === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return new RideApiGarbled('TOO_LARGE', origin, null);
+  // By class: undici 7.30 leaves the code of a parser error empty.
+  if (error instanceof errors.HTTPParserError || systemCode === 'UND_ERR_HEADERS_OVERFLOW') {
+    return new RideApiGarbled('NOT_HTTP', origin, null);
+  }
+  if (systemCode === 'UND_ERR_INVALID_ARG') {
+    return new InvalidInput(`request to ${origin}: its path or a header holds characters that cannot be sent`);
+  }
+  return new RideApiUnreachable(unsent.has(error as object) ? 'NO_CONNECTION' : 'CONNECTION_LOST', origin, systemCode);
+}
+
+type Unpack = (packed: Uint8Array, limit: { maxOutputLength: number }) => Promise<Uint8Array>;
+
+/** RFC 9110 section 8.4.1. Requests ask for none of these; a proxy may pack an answer all the same. */
+const unpackers: Readonly<Record<string, Unpack>> = {
+  gzip: promisify(unzip) as Unpack,
+  'x-gzip': promisify(unzip) as Unpack,
+  deflate: promisify(unzip) as Unpack,
+  br: promisify(brotliDecompress) as Unpack,
+};
+
+/** Reads the body of an answer: undefined when there is none, and when an error came with anything but clear JSON. Of a success
+ *  throws `RideApiGarbled`, or `RideApiUnreachable` when it broke off. `maxBytes` holds before and after unpacking. */
+async function readBody(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  origin: string,
+  maxBytes: number,
+): Promise<unknown> {
+  const isSuccess = statusCode >= 200 && statusCode < 300;
+  const garbled = (code: GarbledCode): RideApiGarbled => new RideApiGarbled(code, origin, statusCode);
+  try {
+    const packed = await body.bytes().catch((error: unknown) => {
+      throw toNetworkError(error, origin);
+    });
+    const coding = String(headers['content-encoding'] ?? '')
+      .trim()
+      .toLowerCase();
+    const bytes = packed.length === 0 ? packed : await unpacked(packed, coding, maxBytes, garbled);
+    if (isBlank(bytes)) return undefined;
+    const read = readIncomingJson(bytes);
+    if (!read) throw garbled('NOT_JSON');
+    if (read.flaw !== null) throw garbled(read.flaw);
+    return read.value;
+  } catch (error) {
+    // The status of an error says enough, whatever became of its body.
+    if (isSuccess) throw error;
+    return undefined;
+  }
+}
+
+function unpacked(
+  packed: Uint8Array,
+  coding: string,
+  maxOutputLength: number,
+  garbled: (code: GarbledCode) => RideApiGarbled,
+): Uint8Array | Promise<Uint8Array> {
+  if (coding === '' || coding === 'identity') return packed;
+  const unpack = Object.hasOwn(unpackers, coding) ? unpackers[coding] : undefined;
+  if (!unpack) throw garbled('ENCODING');
+  return unpack(packed, { maxOutputLength }).catch((error: NodeJS.ErrnoException) => {
+    throw garbled(error.code === 'ERR_BUFFER_TOO_LARGE' ? 'TOO_LARGE' : 'ENCODING');
+  });
+}
+
+const isBlank = (bytes: Uint8Array): boolean =>
+  bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d);

@@ -2,13 +2,12 @@ import { FormData } from 'undici';
 import type { ContractProfile } from '../contracts/contract-profile.js';
 import { interfaceTerms, type TokenEncoding } from '../contracts/interface-terms.js';
 import { parseTokenReply, type TokenReply } from '../contracts/token-reply.js';
-import { UnusableReply } from '../contracts/unusable-reply.js';
+import { UnusableReply, type UnusableReplyCode } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
 import type { Scope } from '../domain/keys.js';
-import { type RideApiError, TokenRefused, type TokenRefusedCode } from './errors.js';
+import { isPassing, TokenRefused, type TokenRefusedCode } from './errors.js';
 import type { ApiReply, ApiRequest } from './http.js';
-import { isSuccess, toRideApiError, upstreamWords } from './refusal.js';
-import { isPassing, type WaitTerms } from './retry-decision.js';
+import { isSuccess, toRideApiError, upstreamWords, type WaitTerms } from './refusal.js';
 
 // Lower case; RFC 6749 section 5.2 and the envelope's own words.
 const refusalByUpstreamCode = new Map<string, TokenRefusedCode>([
@@ -71,37 +70,29 @@ export interface TokenAnswerContext extends WaitTerms {
 
 /** Reads the token endpoint's answer. Throws `TokenRefused` (a person must act), `RideApiError` (rate limit, failure, wrong
  *  address) or `UnusableReply` NO_TOKEN (ask again, bounded). */
-export function interpretTokenReply(reply: ApiReply, context: TokenAnswerContext): TokenReply {
-  const words = upstreamWords(reply, [context.account.clientSecret]);
-  const refusal = refusalByUpstreamCode.get(words.upstreamCode?.toLowerCase() ?? '');
-  if (!isSuccess(reply) || refusal !== undefined) throw tokenError(reply, context, refusal);
+export function interpretTokenReply(
+  reply: ApiReply,
+  { account, scope, profile, ...terms }: TokenAnswerContext,
+): TokenReply {
+  const { status, body } = reply;
+  const secrets = [account.clientSecret];
+  const words = upstreamWords(reply, secrets);
+  const said = refusalByUpstreamCode.get(words.upstreamCode?.toLowerCase() ?? '');
+  if (!isSuccess(reply) || said !== undefined) {
+    const refusal = said ?? refusalByStatus.get(status);
+    if (refusal === undefined || isPassing(status)) throw toRideApiError(reply, { secrets, ...terms });
+    throw new TokenRefused(refusal, status, words);
+  }
   try {
-    return parseTokenReply(reply.body, {
-      wantedScope: context.scope,
-      fallbackLifetimeMs: context.profile.tokens.fallbackLifetimeMs,
-    });
+    return parseTokenReply(body, { wantedScope: scope, fallbackLifetimeMs: profile.tokens.fallbackLifetimeMs });
   } catch (error) {
-    throw toTokenRefused(error, reply) ?? error;
+    // A granted token that cannot serve the calls it was asked for is a refusal as well.
+    const [refusal, why] = (error instanceof UnusableReply && refusalByFlaw[error.code]) || [];
+    throw refusal ? new TokenRefused(refusal, status, { upstreamCode: null, requestId: null }, why) : error;
   }
 }
 
-function tokenError(
-  reply: ApiReply,
-  { account, now, maxWaitMs }: TokenAnswerContext,
-  byCode: TokenRefusedCode | undefined,
-): TokenRefused | RideApiError {
-  const secrets = [account.clientSecret];
-  const refusal = byCode ?? refusalByStatus.get(reply.status);
-  if (refusal === undefined || isPassing(reply.status))
-    return toRideApiError(reply, { secrets, now, maxWaitMs, notFound: 'NOT_FOUND' });
-  return new TokenRefused(refusal, reply.status, upstreamWords(reply, secrets));
-}
-
-/** A granted token that cannot serve the calls it was asked for is a refusal as well. */
-function toTokenRefused(error: unknown, { status }: ApiReply): TokenRefused | undefined {
-  const code = error instanceof UnusableReply ? error.code : undefined;
-  const words = { upstreamCode: null, requestId: null };
-  if (code === 'SCOPE_NOT_GRANTED') return new TokenRefused('scopeRejected', status, words, 'not among those granted');
-  if (code === 'WRONG_TOKEN_TYPE') return new TokenRefused('grantRejected', status, words, 'not a bearer token');
-  return undefined;
-}
+const refusalByFlaw: Partial<Record<UnusableReplyCode, [TokenRefusedCode, why: string]>> = {
+  SCOPE_NOT_GRANTED: ['scopeRejected', 'not among those granted'],
+  WRONG_TOKEN_TYPE: ['grantRejected', 'not a bearer token'],
+};

@@ -5,17 +5,7 @@ import type { StoredChange } from '../domain/stored-change.js';
 import type { FollowOrderKey } from '../domain/workflow-ids.js';
 
 /** The integrator's PostgreSQL, in which changes become rows. */
-export interface Store {
-  /** Resolves when the change is committed, also if it was there already. Rejects within seconds when that is not known. */
-  record(change: StoredChange): Promise<void>;
-  /** Makes or upgrades the tables. Rejects within seconds when the store does not answer. */
-  prepare(): Promise<void>;
-  /** The rows about an order: its changes, its ride, receipts and attention. */
-  countRows(key: FollowOrderKey): Promise<number>;
-  /** Removes them, and the order. Returns how many there were. */
-  erase(key: FollowOrderKey): Promise<number>;
-  close(): Promise<void>;
-}
+export type Store = ReturnType<typeof openStore>;
 
 const schema = 'faretrail';
 
@@ -45,7 +35,7 @@ interface Waiting {
 }
 
 /** Makes or upgrades the tables at once, or before its first write: a store that is away holds nothing up. */
-export function openStore(connectionString: string): Store {
+export function openStore(connectionString: string) {
   const pool = new Pool({
     connectionString,
     max: 1,
@@ -96,15 +86,19 @@ export function openStore(connectionString: string): Store {
 
   prepare().catch(() => undefined);
   return {
-    record: (change) =>
+    /** Resolves when the change is committed, also if it was there already. Rejects within seconds when that is not known. */
+    record: (change: StoredChange): Promise<void> =>
       new Promise((resolve, reject) => {
         waiting.push({ change, resolve, reject });
         writing ??= writeAll();
       }),
+    /** Makes or upgrades the tables. Rejects within seconds when the store does not answer. */
     prepare,
-    countRows: (key) => rowsIn(counting, key),
-    erase: (key) => rowsIn(erasing, key),
-    async close() {
+    /** The rows about an order: its changes, its ride, receipts and attention. */
+    countRows: (key: FollowOrderKey): Promise<number> => rowsIn(counting, key),
+    /** Removes them, and the order. Returns how many there were. */
+    erase: (key: FollowOrderKey): Promise<number> => rowsIn(erasing, key),
+    async close(): Promise<void> {
       await writing;
       await pool.end();
     },

@@ -17,13 +17,13 @@ import {
   type BusinessCallInput,
   type BusinessCallResult,
   type CallAttempt,
-  type CallDoubt,
+  type CallFailure,
   callSummary,
   callTerms,
   callWaits,
   effortMs,
   isChanging,
-  noDoubt,
+  nothingSent,
   parseBusinessCallInput,
   passingTrouble,
   pauseAfterMs,
@@ -96,37 +96,39 @@ async function read(call: ServiceCall): Promise<BusinessCallResult> {
     return await callService(call);
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    const failure = toCallFailure(error.cause instanceof ApplicationFailure ? error.cause : null, call);
-    throw ApplicationFailure.create({ ...failure, nonRetryable: true });
+    throw failureOf(toCallFailure(error.cause instanceof ApplicationFailure ? error.cause : null, call));
   }
 }
 
 /** The run repeats a changing call, since only its history knows what was sent: an operator may reset an activity. */
 async function change(call: ServiceCall, { attempts, updateId, onStore }: CallCourse): Promise<BusinessCallResult> {
   const endsAt = Date.now() + effortMs(call.operation);
-  let doubt: CallDoubt = noDoubt;
+  let before = nothingSent;
   for (let tried = 1; ; tried += 1) {
     attempts.made += 1;
-    const { sent, isReadFirst } = doubt;
+    const { sent, isReadFirst } = before;
     const { stores, ...end } = await attempt(
       { ...call, sent, isReadFirst, number: attempts.made, updateId },
       endsAt - Date.now(),
     );
     if (stores) onStore?.();
     const pauseMs = 'trouble' in end ? Math.max(end.trouble.afterMs ?? 0, pauseAfterMs(tried)) : pauseAfterMs(tried);
-    const next = afterAttempt(call, doubt, end, Date.now() + pauseMs >= endsAt);
+    const next = afterAttempt(call, before, end, Date.now() + pauseMs >= endsAt);
     if (next.act === 'return') return next.result;
-    if (next.act === 'fail') throw ApplicationFailure.create({ ...next.failure, nonRetryable: true });
-    doubt = next.doubt;
+    if (next.act === 'fail') throw failureOf(next.failure);
+    before = next.before;
     await sleep(pauseMs, { summary: `Until ${call.operation} is tried again` });
   }
 }
 
+const failureOf = ({ type, message, details }: CallFailure): ApplicationFailure =>
+  ApplicationFailure.create({ type, message, details, nonRetryable: true });
+
 /** Has no attempt sent this call, which its caller has withdrawn? An operator may have reset the run to a point before it was sent. */
 export async function isUnsent(call: ServiceCall, attempts: CallCourse['attempts']): Promise<boolean> {
   attempts.made += 1;
-  const doubt = { sent: 'no', isReadFirst: false } as const;
-  const withdrawn = { ...call, ...doubt, number: attempts.made, updateId: null, isWithdrawn: true } as const;
+  const nothing = { sent: 'no', isReadFirst: false } as const;
+  const withdrawn = { ...call, ...nothing, number: attempts.made, updateId: null, isWithdrawn: true } as const;
   for (let tried = 1; ; tried += 1) {
     const end = await attempt(withdrawn, effortMs(call.operation));
     if (end.kind !== 'failed') return true;

@@ -2,7 +2,6 @@ import type { AccessToken } from '../../src/activities/token-source.js';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { toScope } from '../../src/domain/keys.js';
 import { RideApiError, type RideApiErrorCode } from '../../src/ride-api/errors.js';
-import { decideRetry } from '../../src/ride-api/retry-decision.js';
 import type { RideApi } from '../../src/ride-api/ride-api.js';
 
 const statusOf: Record<RideApiErrorCode, number> = {
@@ -32,7 +31,7 @@ export const apiError = (
     code,
     statusOf[code],
     { upstreamCode, requestId: null },
-    decideRetry(statusOf[code], { 'retry-after': retryAfter?.toString() }, { now: 0, maxWaitMs: 86_400_000 }),
+    retryAfter === undefined ? undefined : retryAfter * 1_000,
   );
 
 export const apiErrorCodes = Object.keys(statusOf) as RideApiErrorCode[];

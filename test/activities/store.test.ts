@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { createStoreActivities } from '../../src/activities/notify.js';
 import { createFollowingActivities } from '../../src/activities/runs.js';
-import { createStoreActivities } from '../../src/activities/store.js';
 import type { StoredChange } from '../../src/domain/stored-change.js';
 import { callOf, createCallStage, refusal, reply } from './call/attempts.js';
 

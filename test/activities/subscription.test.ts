@@ -6,7 +6,7 @@ import type { Subscriber } from '../../src/contracts/subscriber-reply.js';
 import type { Account } from '../../src/domain/account.js';
 import type { CreateSubscriberInput } from '../../src/domain/subscription/state.js';
 import { subscriptionId } from '../../src/domain/workflow-ids.js';
-import { RideApiUnreachable } from '../../src/ride-api/errors.js';
+import { RideApiError, RideApiUnreachable } from '../../src/ride-api/errors.js';
 import { businessAccount, partnerAccount } from '../ride-api/accounts.js';
 import { apiError, fakeRideApi, nextOf, tokensInOrder } from './service.js';
 import { attemptOnce, start } from './temporal.js';
@@ -103,7 +103,8 @@ it('a subscription counts as made when the answer lacks the secret', async () =>
 });
 
 describe('a request that may have been carried out', () => {
-  const unclear = [lost(), apiError('UNEXPECTED_STATUS'), new RideApiUnreachable('CONNECTION_LOST', origin)];
+  const failed = new RideApiError('UPSTREAM_FAILED', 500, { upstreamCode: null, requestId: null });
+  const unclear = [lost(), apiError('UNEXPECTED_STATUS'), failed];
   it.each(unclear)('a request is not repeated at the same address after %s', async (error) => {
     const stage = stageWith([error]);
     const message = expect.stringContaining(error.message);
@@ -111,7 +112,7 @@ describe('a request that may have been carried out', () => {
     expect(stage.asked).toHaveLength(1);
   });
 
-  it('a request that is made a second time, after a reset, is not sent, and is in doubt', async () => {
+  it('a request that is made a second time, after a reset, is not sent, and may have been carried out', async () => {
     const stage = stageWith([apiError('RATE_LIMITED'), subscriber()]);
     expect(await stage.outcome()).toMatchObject({ kind: 'trouble' });
     expect(await stage.outcome()).toMatchObject({ kind: 'unclear' });
@@ -126,7 +127,7 @@ describe('a request that may have been carried out', () => {
     expect(await stage.outcome()).toMatchObject(found);
   });
 
-  it.each([[[]], [notSent()]])('a request stays in doubt when the list does not tell: %s', async (listed) => {
+  it.each([[[]], [notSent()]])('a request stays unclear when the list does not tell: %s', async (listed) => {
     expect(await listing(listed).outcome()).toMatchObject({ kind: 'unclear' });
   });
 });
@@ -141,6 +142,7 @@ it.each([
 it.each([
   [notSent(), 'upstreamUnavailable', undefined],
   [apiError('RATE_LIMITED', 17), 'upstreamUnavailable', 17_000],
+  [apiError('UPSTREAM_FAILED'), 'upstreamUnavailable', undefined], // 503
   [apiError('FORBIDDEN'), 'forbidden', undefined],
   [apiError('UNPROCESSABLE'), 'forbidden', undefined],
   [apiError('NOT_FOUND'), 'forbidden', undefined],
@@ -151,7 +153,7 @@ it.each([
   expect((trouble as { afterMs?: number }).afterMs).toBe(afterMs);
 });
 
-it.each([1, 2])('a request is in no doubt when there is no token for try %i', async (failing) => {
+it.each([1, 2])('a request is surely not made when there is no token for try %i', async (failing) => {
   const tokens = tokensInOrder();
   const get: TokenSource['get'] = async (...args) => {
     const token = await tokens.get(...args);

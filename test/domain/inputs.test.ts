@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { businessOperations, parseBusinessCallInput } from '../../src/domain/call.js';
 import { parkReasons } from '../../src/domain/delivery.js';
 import { InvalidInput } from '../../src/domain/errors.js';
-import { toReceiver } from '../../src/domain/notify/receivers.js';
-import { parseFollowOrderInput, parseStopInput } from '../../src/domain/order/input.js';
+import { parseFollowOrderInput, parseFollowRequest, parseStopInput } from '../../src/domain/order/input.js';
 import { parseDiscardInput, parseParkedDeliveryInput, parseRouteInput } from '../../src/domain/parked.js';
 import { parseCompanyReportInput } from '../../src/domain/report.js';
 import { parseChangeRideInput, parseRequestRideInput, parseResolveRideInput } from '../../src/domain/ride/input.js';
@@ -241,7 +240,7 @@ describe('a receiver', () => {
     },
     { given: { ...signal, url: null }, read: signal },
   ])('is a URL or a workflow, with null for "not set": $given', ({ given, read }) => {
-    expect(toReceiver(given, '')).toEqual(read);
+    expect(parseFollowRequest({ notify: [given] })).toEqual({ notify: [read] });
   });
 
   const badUrls = [...noWebAddresses, `https://rides.example/${'SECRET'.repeat(400)}`];
@@ -258,7 +257,8 @@ describe('a receiver', () => {
     ...badNames.map((workflowId): [object, string] => [{ ...signal, workflowId }, `.workflowId: ${badName}`]),
     ...badNames.map((name): [object, string] => [{ ...signal, signal: name }, `.signal: ${badName}`]),
   ])('is not %j: notify[1]%s', (given, words) => {
-    expect(() => toReceiver(given, 'notify[1]')).toThrow(`notify[1]${words}`);
-    expect(() => toReceiver(given, 'notify[1]')).not.toThrow('SECRET');
+    const act = () => parseFollowRequest({ notify: [signal, given] });
+    expect(act).toThrow(`notify[1]${words}`);
+    expect(act).not.toThrow('SECRET');
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type TroubleCode, troubleCodes } from '../../src/domain/attention.js';
+import { iso } from '../../src/domain/instant.js';
 import { judge, type Struggle, struggleAfter } from '../../src/domain/struggle.js';
 import { forAny } from '../support/for-any.js';
 
@@ -26,72 +27,69 @@ const looks = fc.record({
   random: randoms,
 });
 
-describe('patience', () => {
-  it.each([
-    ['upstreamUnavailable', 5, 5 * minute],
-    ['unreadableStatus', 5, 5 * minute],
-    ['orderNotFound', 2, hour], // a look, not the end of the patience, ends this wait
-  ] as const)('with %s, which may pass by itself, lasts %d minutes', (code, minutes, waitMs) => {
-    const struggle = { ...begun(code), notBefore: new Date(start + hour).toISOString() };
-    const end = start + minutes * minute;
-    expect(judge(struggle, null, start)).toEqual({ act: 'wait', waitMs });
-    expect(judge(struggle, null, end - 1).act).toBe('wait');
-    expect(judge(struggle, null, end)).toEqual({ act: 'raise' });
+describe('the patience with trouble', () => {
+  const lastLook = (code: TroubleCode): Struggle => ({ ...begun(code), notBefore: iso(start + hour) });
+  const longWait = begun('upstreamUnavailable', 2 * hour);
+
+  it.each<[string, Struggle, TroubleCode | null, ms: number, ReturnType<typeof judge>]>([
+    ['that may pass begins with a wait', lastLook('upstreamUnavailable'), null, 0, { act: 'wait', waitMs: 5 * minute }],
+    ['that may pass lasts five minutes', lastLook('upstreamUnavailable'), null, 5 * minute, { act: 'raise' }],
+    ['just before', lastLook('unreadableStatus'), null, 5 * minute - 1, { act: 'wait', waitMs: 1 }],
+    ['of a broken answer lasts as long', lastLook('unreadableStatus'), null, 5 * minute, { act: 'raise' }],
+    // A look, not the end of the patience, ends this wait.
+    ['with an unknown order begins with a wait', lastLook('orderNotFound'), null, 0, { act: 'wait', waitMs: hour }],
+    ['with an unknown order lasts two minutes', lastLook('orderNotFound'), null, 2 * minute, { act: 'raise' }],
+    ...lasting.map((code): [string, Struggle, null, number, { act: 'raise' }] => [
+      `with ${code}, which a person must repair, is none`,
+      begun(code),
+      null,
+      0,
+      { act: 'raise' },
+    ]),
+    ['with a long wait is none: people see at once until when', longWait, null, 0, { act: 'raise' }],
+    [
+      'with a wait of a minute is usual',
+      begun('upstreamUnavailable', minute),
+      null,
+      0,
+      { act: 'wait', waitMs: minute },
+    ],
+    ['is not lost again for what is shown', longWait, 'upstreamUnavailable', hour, { act: 'wait', waitMs: hour }],
+    ['ends in a look for what is shown', longWait, 'upstreamUnavailable', 2 * hour, { act: 'look' }],
+    ['is its own for other trouble than is shown', longWait, 'forbidden', hour, { act: 'raise' }],
+    // The last look may be long ago: worker down, account queue behind.
+    ...([...passing, 'orderNotFound'] as const).map((code): [string, Struggle, null, number, { act: 'look' }] => [
+      `with ${code} does not end without a look, when one is allowed`,
+      begun(code),
+      null,
+      hour,
+      { act: 'look' },
+    ]),
+  ])('%s', (_, struggle, shown, ms, verdict) => {
+    expect(judge(struggle, shown, start + ms)).toEqual(verdict);
   });
 
-  it.each(lasting)('with %s, which a person must repair, is none', (code) => {
-    expect(judge(begun(code), null, start)).toEqual({ act: 'raise' });
+  it('says until when nothing is sent, if that is long', () => {
+    const { message } = begun('upstreamUnavailable', minute + 1);
+    expect(message).toBe('upstreamUnavailable it is Nothing is sent until 2031-05-01 10:01:00 UTC.');
+    expect(begun('upstreamUnavailable', minute).message).toBe('upstreamUnavailable it is');
   });
-
-  it('is none with a wait of over a minute that was asked for: people see at once until when', () => {
-    const struggle = begun('upstreamUnavailable', minute + 1);
-    expect(judge(struggle, null, start)).toEqual({ act: 'raise' });
-    expect(struggle.message).toBe('upstreamUnavailable it is Nothing is sent until 2031-05-01 10:01:00 UTC.');
-    const short = begun('upstreamUnavailable', minute);
-    expect(judge(short, null, start)).toEqual({ act: 'wait', waitMs: minute });
-    expect(short.message).toBe('upstreamUnavailable it is');
-  });
-
-  it('is not lost again for what is shown already', () => {
-    const struggle = begun('upstreamUnavailable', 2 * hour);
-    expect(judge(struggle, 'upstreamUnavailable', start + hour)).toEqual({ act: 'wait', waitMs: hour });
-    expect(judge(struggle, 'upstreamUnavailable', start + 2 * hour)).toEqual({ act: 'look' });
-    expect(judge(struggle, 'forbidden', start + hour)).toEqual({ act: 'raise' });
-  });
-
-  // The last look may be long ago: worker down, account queue behind.
-  it.each([...passing, 'orderNotFound'] as const)(
-    'with %s does not end without a look, when one is allowed',
-    (code) => {
-      expect(judge(begun(code), null, start + hour)).toEqual({ act: 'look' });
-    },
-  );
 });
 
-describe('a stretch of trouble', () => {
-  it('goes on while the same trouble lasts', () => {
-    const later = struggleAfter(begun('orderNotFound'), trouble('orderNotFound'), { ...calm, now: start + minute });
-    expect(later).toMatchObject({ since: '2031-05-01T10:00:00.000Z', failures: 2 });
-  });
-
-  it('goes on when an outage shows itself now as a time-out, now as a broken answer', () => {
-    const first = begun('upstreamUnavailable');
-    const next = struggleAfter(first, trouble('unreadableStatus'), { ...calm, now: start + minute });
-    expect(next).toMatchObject({ code: 'unreadableStatus', message: 'unreadableStatus it is', since: first.since });
-    const last = struggleAfter(next, trouble('upstreamUnavailable'), calm);
-    expect(last).toMatchObject({ since: first.since, failures: 3 });
-  });
-
-  it.each([
-    ['upstreamUnavailable', 'orderNotFound'],
-    ['orderNotFound', 'unreadableStatus'],
-    ['credentialsRejected', 'upstreamUnavailable'],
-    ['upstreamUnavailable', 'forbidden'],
-    ['forbidden', 'credentialsRejected'],
-  ] as const)('of %s ends where %s begins', (before, code) => {
-    const next = struggleAfter(begun(before), trouble(code), { ...calm, now: start + minute });
-    expect(next).toMatchObject({ code, since: '2031-05-01T10:01:00.000Z', failures: 1 });
-  });
+it.each<[TroubleCode, TroubleCode, isSame: boolean]>([
+  ['orderNotFound', 'orderNotFound', true],
+  // An outage shows itself now as a time-out, now as a broken answer.
+  ['upstreamUnavailable', 'unreadableStatus', true],
+  ['unreadableStatus', 'upstreamUnavailable', true],
+  ['upstreamUnavailable', 'orderNotFound', false],
+  ['orderNotFound', 'unreadableStatus', false],
+  ['credentialsRejected', 'upstreamUnavailable', false],
+  ['upstreamUnavailable', 'forbidden', false],
+  ['forbidden', 'credentialsRejected', false],
+])('a stretch of %s goes on with %s: %s', (before, code, isSame) => {
+  const next = struggleAfter(begun(before), trouble(code), { ...calm, now: start + minute });
+  const since = isSame ? start : start + minute;
+  expect(next).toMatchObject({ code, message: `${code} it is`, since: iso(since), failures: isSame ? 2 : 1 });
 });
 
 describe('the pause after a failed look', () => {
@@ -103,24 +101,21 @@ describe('the pause after a failed look', () => {
     });
   }
 
-  it.each([
-    ...passing.map((code) => [code, [1, 2, 4, 8, 16, 32, 60, 60, 60]] as const),
-    ['orderNotFound', [1, 2, 4, 8, 15, 15]] as const,
-    ...lasting.map((code) => [code, [60, 60, 60]] as const),
-  ])('with %s is, in seconds, %j', (code, seconds) => {
-    expect(pauses(code, seconds.length)).toEqual(seconds);
+  it.each<[TroubleCode, number[], random?: number]>([
+    ...passing.map((code): [TroubleCode, number[]] => [code, [1, 2, 4, 8, 16, 32, 60, 60, 60]]),
+    ['orderNotFound', [1, 2, 4, 8, 15, 15]],
+    ...lasting.map((code): [TroubleCode, number[]] => [code, [60, 60, 60]]),
+    ['upstreamUnavailable', [1.1, 2.2, 4.4], 0.999_999],
+    ['upstreamUnavailable', [1.05, 2.1, 4.2], 0.5],
+  ])('with %s is, in seconds, %j, spread by %s', (code, seconds, random) => {
+    expect(pauses(code, seconds.length, random)).toEqual(seconds);
   });
 
   it('is a minute while the trouble is shown, and after thousands of failures', () => {
     const shown = struggleAfter(null, trouble('unreadableStatus'), { ...calm, shown: 'unreadableStatus' });
-    expect(waitOf(shown)).toBe(minute);
     const before = { ...begun('upstreamUnavailable'), failures: 100_000 };
-    expect(waitOf(struggleAfter(before, trouble('upstreamUnavailable'), calm))).toBe(minute);
-  });
-
-  it('is spread upwards by up to a tenth', () => {
-    expect(pauses('upstreamUnavailable', 3, 0.999_999)).toEqual([1.1, 2.2, 4.4]);
-    expect(pauses('upstreamUnavailable', 3, 0.5)).toEqual([1.05, 2.1, 4.2]);
+    for (const one of [shown, struggleAfter(before, trouble('upstreamUnavailable'), calm)])
+      expect(waitOf(one)).toBe(minute);
   });
 
   it('is what the service asks for, neither undercut nor spread, unless our own is longer', () => {
@@ -133,11 +128,11 @@ describe('the pause after a failed look', () => {
 
   it('is exactly that of the account where nothing was sent, and that counts as no failure', () => {
     const unsent = { ...trouble('upstreamUnavailable', 100), isUnsent: true };
-    const before = { ...begun('upstreamUnavailable'), failures: 9 };
-    const after = struggleAfter(before, unsent, calm);
-    expect(waitOf(after)).toBe(100);
-    expect(after.failures).toBe(9);
-    expect(struggleAfter(null, unsent, calm).failures).toBe(0);
+    for (const before of [null, { ...begun('upstreamUnavailable'), failures: 9 }])
+      expect(struggleAfter(before, unsent, calm)).toMatchObject({
+        failures: before?.failures ?? 0,
+        notBefore: iso(start + 100),
+      });
   });
 
   it('grows with every failure and ends at its cap, spread included', () => {

@@ -2,7 +2,6 @@ import { expect } from 'vitest';
 import type { Account } from '../../src/domain/account.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import { defaultWatch } from '../../src/domain/order/concern.js';
-import { RideApiError } from '../../src/ride-api/errors.js';
 import type { ApiReply } from '../../src/ride-api/http.js';
 
 const shared = {
@@ -37,17 +36,6 @@ export const answer = (status: number, body?: unknown, headers: ApiReply['header
   headers,
   body,
 });
-
-/** The error with which an answer is refused. */
-export function errorOf(interpret: () => unknown): RideApiError {
-  try {
-    interpret();
-  } catch (error) {
-    if (error instanceof RideApiError) return error;
-    throw error;
-  }
-  return expect.fail('the answer was taken');
-}
 
 /** Matches an error by its class, its code and more of its fields. */
 export const failure = (name: string, code: string, rest = {}) => expect.objectContaining({ name, code, ...rest });

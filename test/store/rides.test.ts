@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import type { Attention } from '../../src/domain/attention.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { RideNotice } from '../../src/domain/ride/notice.js';
+import type { RideNotice } from '../../src/domain/ride/ride.js';
 import type { StoredChange } from '../../src/domain/stored-change.js';
 import { openStore, type Store } from '../../src/store/store.js';
 import { usePostgres } from '../support/store/postgres.js';
@@ -17,7 +17,7 @@ const secondOf = (second: number): string => new Date(Date.UTC(2031, 0, 1, 0, 0,
 const attention = (code: Attention['code'], since = secondOf(0)): Attention => ({ code, message: code, since });
 const orderId = toOrderId('7b21');
 const states: Record<string, Partial<RideNotice>> = {
-  doubt: { attention: attention('outcomeUnknown') },
+  unknown: { attention: attention('outcomeUnknown') },
   away: { attention: attention('upstreamUnavailable', secondOf(2)) },
   calm: {},
   named: { orderId },
@@ -76,15 +76,15 @@ it('attention about an order is one period until it goes, or until the order is 
 });
 
 it.each<[string, told: string, shows: object, periods: string[]]>([
-  ['what comes in order', '1@1 doubt, 2@2 named, 3@3 ended', { outcome: 'completed' }, ['outcomeUnknown over']],
-  ['nothing twice', '1@1 doubt, 1@1 doubt', { attention: 'outcomeUnknown' }, ['outcomeUnknown']],
-  ['no earlier one that comes again', '1@1 doubt, 2@2 named, 1@1 doubt', { order_id: '7b21' }, ['outcomeUnknown over']],
+  ['what comes in order', '1@1 unknown, 2@2 named, 3@3 ended', { outcome: 'completed' }, ['outcomeUnknown over']],
+  ['nothing twice', '1@1 unknown, 1@1 unknown', { attention: 'outcomeUnknown' }, ['outcomeUnknown']],
+  ['no earlier one that comes again', '1@1 unknown, 2@2 named, 1@1 unknown', { order_id: '7b21' }, ['outcomeUnknown over']],
   ['what a lost task did once', '1@1 named, 1@5 named', { changed_at: new Date(secondOf(1)) }, []],
-  ['what the run found instead', '1@1 doubt, 2@1 calm, 1@5 named', { order_id: '7b21' }, ['outcomeUnknown over']],
+  ['what the run found instead', '1@1 unknown, 2@1 calm, 1@5 named', { order_id: '7b21' }, ['outcomeUnknown over']],
   ['nothing of a worker that stood still', '1@5 ended, 1@2 named', { ended: true }, []],
   [
     'another attention as another period',
-    ...(['1@1 doubt, 2@2 away', { attention: 'upstreamUnavailable' }] as const),
+    ...(['1@1 unknown, 2@2 away', { attention: 'upstreamUnavailable' }] as const),
     ['outcomeUnknown over', 'upstreamUnavailable'],
   ],
 ])('a ride shows %s', async (requestId, told, shows, periods) => {
@@ -100,9 +100,9 @@ it('a reader that remembers the last position sees each change of a ride', async
       'select position, request_id from faretrail.rides where position > $1 order by position',
       [position],
     );
-  await recordRide('read', '1@1 doubt');
+  await recordRide('read', '1@1 unknown');
   const last = (await after('0')).at(-1)?.position ?? '0';
-  await recordRide('read', '1@1 doubt');
+  await recordRide('read', '1@1 unknown');
   expect(await after(last)).toEqual([]);
   await recordRide('read', '2@2 ended');
   expect(await after(last)).toMatchObject([{ request_id: 'read' }]);
@@ -131,7 +131,7 @@ it('a receipt is a row for each change of its amounts', async () => {
 it('the page about the store asks what the store can answer', async () => {
   const page = readFileSync(join(projectRoot, 'docs/how-to/keep-changes-in-postgresql.md'), 'utf8');
   const [, questions = ''] = /## Ask it\n\n```sql\n(.*?)```/s.exec(page) ?? [];
-  await recordRide('asked', '1@1 doubt');
+  await recordRide('asked', '1@1 unknown');
   const [waits = '', costs = ''] = questions.split(';');
   const asked = { kind: 'ride', id: 'asked', code: 'outcomeUnknown' };
   expect(await postgres.rows(waits)).toContainEqual(expect.objectContaining(asked));

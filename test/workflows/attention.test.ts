@@ -17,7 +17,6 @@ import {
 
 const minute = 60_000;
 const words: UpstreamWords = { upstreamCode: null, requestId: null };
-const later = { retry: true, afterMs: undefined } as const;
 
 let stack: TimeSkippingStack;
 beforeAll(async () => {
@@ -41,14 +40,10 @@ const interrupted =
 const failing = (error: Error) => (): never => {
   throw error;
 };
-const refuse = (
-  code: RideApiError['code'],
-  status: number,
-  decision: ConstructorParameters<typeof RideApiError>[3] = { retry: false },
-  said = words,
-) => failing(new RideApiError(code, status, said, decision));
+const refuse = (code: RideApiError['code'], status: number, said = words) =>
+  failing(new RideApiError(code, status, said));
 
-const notFound = refuse('ORDER_UNKNOWN', 404, { retry: false }, { upstreamCode: 'not_found', requestId: null });
+const notFound = refuse('ORDER_UNKNOWN', 404, { upstreamCode: 'not_found', requestId: null });
 
 /** The watch hints at these instants after the first read: some, then it is silent for a while, after which the trail is read, then the others. */
 async function trailAfter(service: ScriptedService, [first, silentMs, others]: [number[], number, number[]]) {
@@ -66,7 +61,7 @@ async function trailAfter(service: ScriptedService, [first, silentMs, others]: [
 
 describe('trouble', virtualTime, () => {
   it.each([
-    ['upstreamUnavailable', 10, refuse('UPSTREAM_FAILED', 503, later)],
+    ['upstreamUnavailable', 10, refuse('UPSTREAM_FAILED', 503)],
     ['upstreamUnavailable', 10, failing(new RideApiUnreachable('NO_CONNECTION', 'https://service.example'))],
     ['unreadableStatus', 10, refuse('ERROR_IN_SUCCESS', 200)],
     ['orderNotFound', 10, notFound],
@@ -90,7 +85,7 @@ describe('trouble', virtualTime, () => {
       if (elapsedMs === 0) return reading('Driving');
       if (askedAt === 0) {
         askedAt = now;
-        throw new RideApiError('RATE_LIMITED', 429, words, { retry: true, afterMs: 9 * minute });
+        throw new RideApiError('RATE_LIMITED', 429, words, 9 * minute);
       }
       return reading('Completed');
     };

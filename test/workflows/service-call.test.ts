@@ -144,7 +144,7 @@ describe('a call that takes longer than a minute', () => {
 describe('the failure of a call', () => {
   it('has the type Unavailable after an unforeseen error', async () => {
     act = fail('AccountNotHeld');
-    const failure = { type: 'Unavailable', message: 'companySettings: as it was' };
+    const failure = { type: 'Unavailable', message: 'companySettings of account business: as it was' };
     expect((await outcomeOf('companySettings')).failure).toMatchObject(failure);
   });
 

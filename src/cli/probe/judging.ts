@@ -1,8 +1,8 @@
 import { pointersWhere } from '../../contracts/body-shape.js';
 import type { ContractProfile, OperationName } from '../../contracts/contract-profile.js';
-import { parseErrorBody } from '../../contracts/error-body.js';
 import { isJsonObject, parentPointer, valueAt } from '../../contracts/json.js';
 import { findOrderId, findStatus, parseOrderReply, statusOf } from '../../contracts/order-reply.js';
+import { parseErrorBody } from '../../contracts/unusable-reply.js';
 import { FaretrailError } from '../../domain/errors.js';
 import type { OrderId } from '../../domain/keys.js';
 import { toKnownStatus } from '../../domain/order/status.js';

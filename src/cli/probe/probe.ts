@@ -12,7 +12,7 @@ import { type AccountName, type OrderId, type Scope, toOrderId, toScope } from '
 import { RideApiError, RideApiGarbled, RideApiUnreachable } from '../../ride-api/errors.js';
 import { type ApiReply, type ApiRequest, createHttp, type Http } from '../../ride-api/http.js';
 import { operationRequest } from '../../ride-api/operation-request.js';
-import { defaultMaxWaitMs } from '../../ride-api/retry-decision.js';
+import { defaultMaxWaitMs } from '../../ride-api/refusal.js';
 import { interpretTokenReply, tokenRequest } from '../../ride-api/token.js';
 import { inBrackets, option } from '../arguments.js';
 import type { CommandContext, CommandSpec } from '../command.js';

@@ -1,5 +1,5 @@
 import type { Watch } from '../account.js';
-import { type AttentionCode, type Concern, type ConcernCode, toConcernCode } from '../attention.js';
+import { type Concern, type ConcernCode, toConcernCode } from '../attention.js';
 import { iso, readInstant, toEpoch } from '../instant.js';
 import { utcText } from '../struggle.js';
 import { isSameStatus, type OpenStatus, openStatuses, toOpenStatus } from './status.js';
@@ -61,19 +61,40 @@ const clocksDifferMs = minuteMs;
 /** The service gives an order on demand a pick-up time, too: that of its request (assumed). */
 const onDemandWithinMs = minuteMs;
 
-/** What is wrong with the ride that a reading shows. `shown`: what the run shows. */
+/** An order that a read has just found open. Instants are milliseconds since the epoch. */
+interface OpenOrder {
+  status: OpenStatus;
+  /** When the run found this status; `now` where this read has found it. */
+  since: number;
+  /** The pick-up; null for an order on demand. */
+  pickup: number | null;
+  /** When the run began to follow the order. */
+  followedSince: number;
+}
+
+/** A concern, and from when on it is one. */
+interface Due {
+  code: ConcernCode;
+  at: number;
+  why: string;
+}
+
+/** What is wrong with the ride that a reading shows. `shown`: what the run shows. Status words are assumed, so an unknown word is never a
+ *  concern by itself. */
 export function concernIn(reading: OrderReading, now: number, shown: OrderLook, watch: Watch): Concern | null {
-  if (reading.terminal) return null;
-  const order = {
-    status: reading.status,
-    since: isSameStatus(reading.status, shown.rawStatus) ? Date.parse(shown.since) : null,
-    scheduledAt: toEpoch(readInstant(reading.details?.scheduledAt) ?? shown.scheduledAt),
-    requestedAt: toEpoch(readInstant(reading.details?.requestedAt) ?? null),
-    followedSince: Date.parse(shown.followedSince),
-    shown: shown.attention,
-    now,
-  };
-  return concernOf(order, watch);
+  const status = reading.terminal ? undefined : toOpenStatus(reading.status);
+  if (status === undefined) return null;
+  const isSame = isSameStatus(reading.status, shown.rawStatus);
+  const since = isSame ? Date.parse(shown.since) : now;
+  const order = { status, since, pickup: agreedPickup(reading, shown), followedSince: Date.parse(shown.followedSince) };
+  // What is shown of the status before says nothing of this one.
+  const shownCode = shown.attention === 'stuckInStatus' && !isSame ? null : shown.attention;
+  const due = [customerCare, latePickup, stuckInStatus]
+    .flatMap((find) => find(order, watch) ?? [])
+    .find(({ code, at }) => now >= at - (code === shownCode ? clocksDifferMs : 0));
+  if (!due) return null;
+  const message = `${due.why} Ask the dispatch desk of the service about this ride; nothing needs repair here.`;
+  return { code: due.code, message, since: iso(due.at) };
 }
 
 /** Would the run change, if it read this? */
@@ -85,70 +106,32 @@ export function isNews(reading: OrderReading, now: number, shown: OrderLook, wat
   return reading.terminal || isMoved || isOther || !isSameStatus(reading.status, shown.rawStatus);
 }
 
-/** What is known of an order that a read has just found open. Instants are milliseconds since the epoch. */
-export interface OpenOrder {
-  /** As it came. */
-  status: string;
-  /** When the run found this status; null: this read has found it. */
-  since: number | null;
-  scheduledAt: number | null;
-  requestedAt: number | null;
-  /** When the run began to follow the order. */
-  followedSince: number;
-  /** The code that the run shows. */
-  shown: AttentionCode | null;
-  now: number;
+/** Null for an order on demand. */
+function agreedPickup({ details }: OrderReading, { scheduledAt }: OrderLook): number | null {
+  const pickup = toEpoch(readInstant(details?.scheduledAt) ?? scheduledAt);
+  const requestedAt = toEpoch(readInstant(details?.requestedAt) ?? null);
+  const isOnDemand = pickup !== null && requestedAt !== null && pickup - requestedAt < onDemandWithinMs;
+  return isOnDemand ? null : pickup;
 }
 
-/** A concern, and from when on it is one. */
-interface Due {
-  code: ConcernCode;
-  at: number;
-  why: string;
-}
-
-/** The concern about a ride, if there is one. Status words are assumed, so an unknown word is never a concern by itself. */
-export function concernOf(order: OpenOrder, watch: Watch): Concern | null {
-  const status = toOpenStatus(order.status);
-  if (status === undefined) return null;
-  const due = [customerCare, latePickup, stuckInStatus]
-    .flatMap((find) => find(order, status, watch) ?? [])
-    .find(({ code, at }) => order.now >= at - (code === shownFor(order) ? clocksDifferMs : 0));
-  if (!due) return null;
-  const message = `${due.why} Ask the dispatch desk of the service about this ride; nothing needs repair here.`;
-  return { code: due.code, message, since: iso(due.at) };
-}
-
-/** The shown code, as far as it may be about this status. */
-const shownFor = ({ shown, since }: OpenOrder): AttentionCode | null =>
-  shown === 'stuckInStatus' && since === null ? null : shown;
-
-function customerCare({ since, now }: OpenOrder, status: OpenStatus, watch: Watch): Due | undefined {
+function customerCare({ status, since }: OpenOrder, watch: Watch): Due | undefined {
   if (status !== 'CareReq' || !watch.customerCare) return undefined;
-  return { code: 'customerCare', at: since ?? now, why: 'Customer care of the service has the order.' };
+  return { code: 'customerCare', at: since, why: 'Customer care of the service has the order.' };
 }
 
 /** A run that begins after the pick-up time counts from its beginning. */
-function latePickup(order: OpenOrder, status: OpenStatus, { latePickupAfterMs }: Watch): Due | undefined {
-  const pickup = agreedPickup(order);
+function latePickup({ status, pickup, followedSince }: OpenOrder, { latePickupAfterMs }: Watch): Due | undefined {
   if (pickup === null || latePickupAfterMs === null || !beforePickup.includes(status)) return undefined;
   const why = `The pick-up was due at ${utcText(pickup)}, and the order is still ${status}.`;
-  return { code: 'latePickup', at: Math.max(pickup, order.followedSince) + latePickupAfterMs, why };
+  return { code: 'latePickup', at: Math.max(pickup, followedSince) + latePickupAfterMs, why };
 }
 
-function stuckInStatus(order: OpenOrder, status: OpenStatus, { stuckAfterMs }: Watch): Due | undefined {
+function stuckInStatus({ status, since, pickup }: OpenOrder, { stuckAfterMs }: Watch): Due | undefined {
   const afterMs = stuckAfterMs[status];
   if (afterMs === null) return undefined;
-  const since = order.since ?? order.now;
-  const [pickup, beforeMs] = [agreedPickup(order), countsBeforePickupMs[status]];
+  const beforeMs = countsBeforePickupMs[status];
   const from = pickup === null || beforeMs === null ? since : Math.max(since, pickup - beforeMs);
   const at = pickup === null ? '' : `, with the pick-up at ${utcText(pickup)}`;
   const why = `The order has been ${status} since ${utcText(since)}${at}.`;
   return { code: 'stuckInStatus', at: from + afterMs, why };
-}
-
-/** Null for an order on demand. */
-function agreedPickup({ scheduledAt, requestedAt }: OpenOrder): number | null {
-  const isOnDemand = scheduledAt !== null && requestedAt !== null && scheduledAt - requestedAt < onDemandWithinMs;
-  return isOnDemand ? null : scheduledAt;
 }

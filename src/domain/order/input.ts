@@ -2,7 +2,7 @@ import { InvalidInput } from '../errors.js';
 import { parserOf, toInputObject } from '../input-fields.js';
 import { InstantSchema } from '../instant.js';
 import { AccountNameSchema, OrderIdSchema } from '../keys.js';
-import { NotifyListSchema, toReceiver } from '../notify/receivers.js';
+import { NotifyListSchema } from '../notify/receivers.js';
 import * as s from '../schema.js';
 
 const dayMs = 86_400_000;
@@ -55,21 +55,13 @@ export function readFollowRequest(value: unknown): { request: FollowRequest; pro
       return undefined;
     }
   };
-  const fields = take(() => toInputObject(value)) ?? {};
-  // The names alone, to find an unknown one.
-  take(() => parseFollowRequest(Object.fromEntries(Object.keys(fields).map((name) => [name, null]))));
-  const { notify, ...others } = fields;
-  const single = (['reference', 'scheduledAt', 'followForMs'] as const).map((name) =>
-    take(() => parseFollowRequest({ [name]: others[name] })),
+  // Each field and each receiver separately. The limit of receivers is checked later.
+  const parts = Object.entries(take(() => toInputObject(value)) ?? {}).flatMap(([name, field]): object[] =>
+    name === 'notify' && Array.isArray(field) ? field.map((one: unknown) => ({ notify: [one] })) : [{ [name]: field }],
   );
-  const request: FollowRequest = Object.assign({}, ...single);
-  // Each receiver separately. The limit of receivers is checked later.
-  if (Array.isArray(notify)) {
-    request.notify = notify.flatMap((entry: unknown, index) => take(() => toReceiver(entry, `notify[${index}]`)) ?? []);
-  } else {
-    take(() => parseFollowRequest({ notify }));
-  }
-  return { request, problems };
+  const read = parts.flatMap((part) => take(() => parseFollowRequest(part)) ?? []);
+  const notify = read.flatMap((part) => part.notify ?? []);
+  return { request: Object.assign({}, ...read, notify.length > 0 && { notify }), problems };
 }
 
 /** Sets the fields of the input that are not set yet, except receivers, which the run keeps elsewhere. */

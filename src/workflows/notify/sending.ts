@@ -11,8 +11,7 @@ import {
   TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { NotifyActivities } from '../../activities/notify.js';
-import type { StoreActivities } from '../../activities/store.js';
+import type { NotifyActivities, StoreActivities } from '../../activities/notify.js';
 import type { MissedReason, Notice, NoticeFate } from '../../domain/notify/notices.js';
 import { hostOf, store } from '../../domain/notify/receivers.js';
 import type { StoredChange } from '../../domain/stored-change.js';

@@ -4,18 +4,18 @@ import type { FollowOrderInput } from '../../domain/order/input.js';
 import { expiresAt, type OrderTrail, seenBy, withoutDriver } from '../../domain/order/trail.js';
 import { runBeside, unless } from '../run-kit.js';
 import { listen } from './inbox.js';
-import { mustRead, type OrderRead, readOrder, vouchingFor } from './reads.js';
+import { joinWatch, mustRead, type OrderRead, readOrder, vouchingFor } from './reads.js';
 import {
+  continueIfLong,
   countChange,
   countEnd,
   type Follow,
   type FollowOrderProgress,
   isOver,
+  mustContinue,
   openFollow,
   showTrail,
 } from './state.js';
-import { continueIfLong, mustContinue } from './succession.js';
-import { joinWatch } from './watch.js';
 
 export type { FollowOrderLimits, FollowOrderProgress } from './state.js';
 

@@ -14,8 +14,8 @@ import {
   watchedOrderQuery,
 } from '../messages.js';
 import { onUpdate } from '../run-kit.js';
+import { watchedOrder } from './reads.js';
 import type { Follow } from './state.js';
-import { watchedOrder } from './watch.js';
 
 /** Registers all handlers. Must run before the first await of the run. */
 export function listen(run: Follow): void {

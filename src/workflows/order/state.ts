@@ -1,4 +1,11 @@
-import { metricMeter, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  metricMeter,
+  setCurrentDetails,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import type { Notify } from '../../domain/notify/receivers.js';
 import { atStart, type FollowedOrder, parseRunLeft, type RunLeft } from '../../domain/order/earlier-run.js';
@@ -15,9 +22,9 @@ import {
 } from '../../domain/order/trail.js';
 import type { Struggle } from '../../domain/struggle.js';
 import { followOrderId } from '../../domain/workflow-ids.js';
-import { type DeliveryInbox, openDeliveryInbox } from '../delivery-inbox.js';
+import { type DeliveryInbox, hasTooManySignals, isReadWanted, openDeliveryInbox } from '../delivery-inbox.js';
 import { type CarriedNotifier, createNotifier, type Notifier } from '../notify/notifier.js';
-import { defaultMaxEvents, refuseBadInput, requireWorkflowId } from '../run-kit.js';
+import { defaultMaxEvents, isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey, writeAccount, writeAttributes } from '../search-attributes.js';
 
 /** What deliveries and callers ask of the run. */
@@ -131,11 +138,6 @@ const openInbox = ({ claims, seenDeliveries, receivers }: FollowedOrder, readWan
   ended: false,
 });
 
-/** For the next run. */
-export const leftBy = ({ trail, inbox: { claims, seenDeliveries, receivers } }: Follow): RunLeft => ({
-  ...{ trail, claims, seenDeliveries, receivers },
-});
-
 /** Notices of each change of the status and of the end. */
 const orderNotices = {
   toNotice: toOrderChange,
@@ -148,6 +150,34 @@ const orderNotices = {
 /** Has the order ended, or has its following stopped or expired? */
 export const isOver = ({ trail, inbox, isExpired }: Follow): boolean =>
   trail.terminal || inbox.stopReason !== null || isExpired;
+
+/** This run makes a read for which a caller waits; the next run makes a read for a delivery. */
+const isLong = ({ inbox, limits }: Follow): boolean => inbox.refreshing === 0 && isHistoryLong(limits.maxEvents);
+
+/** Must the run continue as new? A read under way is made by the next run. */
+export const mustContinue = (follow: Follow): boolean =>
+  !isOver(follow) && (isLong(follow) || hasTooManySignals(follow.inbox, follow.limits));
+
+type FollowOrder = (input: FollowOrderInput, progress: FollowOrderProgress) => Promise<OrderTrail>;
+
+/** Continues as new if the run is long, unless this run must answer a caller. */
+export async function continueIfLong(follow: Follow): Promise<void> {
+  if (!mustContinue(follow)) return;
+  const { inbox, notifier } = follow;
+  inbox.closing = hasTooManySignals(inbox, follow.limits);
+  await condition(() => !mustContinue(follow) || (allHandlersFinished() && notifier.isQuiet()));
+  inbox.closing = false;
+  if (!mustContinue(follow)) return;
+  const { input, limits, startedAt, notBefore, deliveryReads, trail } = follow;
+  const { claims, seenDeliveries, receivers } = inbox;
+  const watched = follow.watched?.isTaken ? follow.watched : null;
+  const readWanted = isReadWanted(inbox);
+  await continueAsNew<FollowOrder>(input, {
+    limits,
+    left: { trail, claims, seenDeliveries, receivers },
+    carried: { startedAt, notBefore, readWanted, deliveryReads, watched, notifier: notifier.carry() },
+  });
+}
 
 /** Shows the trail in the Temporal UI and in the search attributes. */
 export function showTrail(follow: Follow, seenBy: 'read' | 'delivery'): void {

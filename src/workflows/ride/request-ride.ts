@@ -17,8 +17,8 @@ import {
   parseRequestRideInput,
   type RequestRideInput,
 } from '../../domain/ride/input.js';
-import { givenUp } from '../../domain/ride/notice.js';
 import {
+  givenUp,
   openRide,
   outcomeUnknown,
   type RideResult,
@@ -106,7 +106,7 @@ async function orderRide(ride: Ride): Promise<void> {
   while (ride.standing.orderId === null) {
     if (ride.isWithdrawn && (await isUnsent(createOf(ride), ride.attempts))) return;
     if (ride.isWithdrawn)
-      doubt(ride, 'This run was reset to a point before the create, which another one may have sent.');
+      showOutcomeUnknown(ride, 'This run was reset to a point before the create, which another one may have sent.');
     await (ride.standing.attention === null ? create(ride) : awaitResolution(ride));
   }
 }
@@ -114,7 +114,7 @@ async function orderRide(ride: Ride): Promise<void> {
 const createOf = ({ input: { account, order }, standing }: Ride) =>
   ({ account, operation: 'createOrder', body: order, requestId: rideCallId(standing) }) as const;
 
-function doubt(ride: Ride, why: string): void {
+function showOutcomeUnknown(ride: Ride, why: string): void {
   ride.isWithdrawn = false;
   setStanding(ride, { attention: outcomeUnknown(why, new Date().toISOString()) });
 }
@@ -133,7 +133,7 @@ async function create(ride: Ride): Promise<void> {
     setStanding(ride, { orderId });
   } catch (error) {
     if (!(error instanceof ApplicationFailure) || error.type !== 'OutcomeUnknown') throw error;
-    doubt(ride, error.message);
+    showOutcomeUnknown(ride, error.message);
   }
 }
 

@@ -4,8 +4,15 @@ import { isUrlReceiver } from '../../domain/notify/receivers.js';
 import type { OrderTrail } from '../../domain/order/trail.js';
 import type { CompanyReport } from '../../domain/report.js';
 import type { RequestRideInput, RideResolution } from '../../domain/ride/input.js';
-import { isRideNews, type RideNotice, rideCancelled, toRideEvent, toRideNotice } from '../../domain/ride/notice.js';
-import { describeRide, type RideStanding } from '../../domain/ride/ride.js';
+import {
+  describeRide,
+  isRideNews,
+  type RideNotice,
+  type RideStanding,
+  rideCancelled,
+  toRideEvent,
+  toRideNotice,
+} from '../../domain/ride/ride.js';
 import { type CarriedNotifier, createNotifier, type Notifier } from '../notify/notifier.js';
 import { defaultMaxEvents } from '../run-kit.js';
 import { writeAttention } from '../search-attributes.js';

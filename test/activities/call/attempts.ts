@@ -9,11 +9,11 @@ import {
   afterAttempt,
   type BusinessCallResult,
   type BusinessOperation,
-  type CallDoubt,
   type CallTrouble,
   isChanging,
-  noDoubt,
+  nothingSent,
   pauseAfterMs,
+  type SentBefore,
   type ServiceCall,
 } from '../../../src/domain/call.js';
 import { type AccountName, toAccountName, toOrderId } from '../../../src/domain/keys.js';
@@ -89,8 +89,8 @@ export function createCallStage(
   });
 
   /** One attempt of a changing call, in the terms of a read: the result, or the failure. */
-  async function change(call: ServiceCall, doubt: CallDoubt = noDoubt, number = 1): Promise<Ended> {
-    const { sent, isReadFirst } = doubt;
+  async function change(call: ServiceCall, before: SentBefore = nothingSent, number = 1): Promise<Ended> {
+    const { sent, isReadFirst } = before;
     const workflowExecution = { workflowId: 'w', runId: 'r' };
     const { seen: end } = await attemptOnce({ workflowExecution }, () =>
       attemptCall({ ...call, sent, isReadFirst, number, updateId: null }),
@@ -109,15 +109,15 @@ export function createCallStage(
   /** Repeats as a run does, until the call has ended. */
   async function changeToItsEnd(call: ServiceCall): Promise<Ended[]> {
     const attempts: Ended[] = [];
-    let doubt = noDoubt;
+    let before = nothingSent;
     for (;;) {
-      const one = await change(call, doubt, attempts.length + 1);
+      const one = await change(call, before, attempts.length + 1);
       attempts.push(one);
-      const next = afterAttempt(call, doubt, one.end as AttemptEnd);
+      const next = afterAttempt(call, before, one.end as AttemptEnd);
       if (next.act === 'fail') one.failure = { ...next.failure, nonRetryable: true };
       if (next.act !== 'tryAgain') return attempts;
-      clock.now += Math.max(next.afterMs ?? 0, pauseAfterMs(attempts.length));
-      doubt = next.doubt;
+      clock.now += Math.max(Number(one.failure?.nextRetryDelay ?? 0), pauseAfterMs(attempts.length));
+      before = next.before;
     }
   }
 

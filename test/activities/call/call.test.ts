@@ -115,8 +115,8 @@ it.each([
 });
 
 describe('a read', () => {
-  const unclear = [lost(), reply(500), new RideApiGarbled('NOT_JSON', 'https://business.example', 200)];
-  it.each(unclear)('a read is repeated after %s, and leaves no doubt', async (turn) => {
+  const broken = [lost(), reply(500), new RideApiGarbled('NOT_JSON', 'https://business.example', 200)];
+  it.each(broken)('a read is repeated after %s', async (turn) => {
     const [first, second] = await createCallStage([turn, answer]).run(callOf('orderDetails'));
     expect(first?.failure).toMatchObject({ type: 'Unavailable', nonRetryable: false });
     expect(second?.seen).toMatchObject({ status: 200 });

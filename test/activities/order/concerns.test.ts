@@ -5,12 +5,6 @@ import { iso, minute, start } from '../temporal.js';
 
 const stuck = { code: 'stuckInStatus', since: iso(start + 30 * minute) };
 
-it('a read tells that customer care has the order together with the status', async () => {
-  const { seen } = await new LookStage(readingOf('care_req')).attempt(aRead());
-  const concern = { code: 'customerCare', since: iso(start) };
-  expect(seen).toMatchObject({ reading: { status: 'CareReq', concern } });
-});
-
 it.each([null, 'stuckInStatus'] as const)(
   'a read tells since when an order is stuck whose run shows %s',
   async (attention) => {
@@ -20,13 +14,6 @@ it.each([null, 'stuckInStatus'] as const)(
     expect(seen).toMatchObject({ reading: { concern: stuck } });
   },
 );
-
-it('an order is not stuck in a status that a read has just found, however long it had the one before', async () => {
-  const stage = new LookStage(readingOf('Confirmed'));
-  stage.now += 600 * minute;
-  const { seen } = await stage.attempt(aRead({ attention: 'stuckInStatus' }));
-  expect(seen).toMatchObject({ reading: { status: 'Confirmed', concern: null } });
-});
 
 it('trouble is shown in spite of a concern', async () => {
   const { seen } = await new LookStage(apiError('FORBIDDEN')).attempt(aRead({ attention: 'customerCare' }));

@@ -10,7 +10,7 @@ import { toOrderId } from '../../../src/domain/keys.js';
 import { concernIn } from '../../../src/domain/order/concern.js';
 import { isSameStatus } from '../../../src/domain/order/status.js';
 import type { OrderReading } from '../../../src/domain/order/trail.js';
-import type { ChangeCounts } from '../../../src/domain/subscription/silence.js';
+import type { ChangeCounts } from '../../../src/domain/subscription/state.js';
 import type { SeenChange, WatchEnd, WatchOrderInput, WatchPulse, WatchTold } from '../../../src/domain/watch.js';
 import { partnerAccount } from '../../ride-api/accounts.js';
 import { readingOf } from '../attempts.js';

@@ -1,15 +1,50 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Watch } from '../../../src/domain/account.js';
-import { concernCodes } from '../../../src/domain/attention.js';
-import { concernOf, defaultWatch, noWatch, type OpenOrder } from '../../../src/domain/order/concern.js';
-import { openStatuses, rideStatuses, toKnownStatus } from '../../../src/domain/order/status.js';
+import { type AttentionCode, concernCodes } from '../../../src/domain/attention.js';
+import { iso } from '../../../src/domain/instant.js';
+import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import { concernIn, defaultWatch, noWatch } from '../../../src/domain/order/concern.js';
+import {
+  endStatuses,
+  isSameStatus,
+  openStatuses,
+  rideStatuses,
+  toKnownStatus,
+} from '../../../src/domain/order/status.js';
 import { forAny } from '../../support/for-any.js';
 
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 const now = Date.parse('2031-05-01T10:00:00Z');
+
+/** An order that a read finds in this status. `since`: when the run found it; null: this read has. `shown`: the code that the run shows. */
+interface OpenOrder {
+  status: string;
+  since: number | null;
+  scheduledAt: number | null;
+  requestedAt: number | null;
+  followedSince: number;
+  shown: AttentionCode | null;
+  now: number;
+}
+
+function concernOf(
+  { status, since, scheduledAt, requestedAt, followedSince, shown, now: at }: OpenOrder,
+  watch: Watch,
+) {
+  const details = {
+    ...(scheduledAt !== null && { scheduledAt: iso(scheduledAt) }),
+    ...(requestedAt !== null && { requestedAt: iso(requestedAt) }),
+  };
+  const terminal = endStatuses.some((end) => isSameStatus(end, status));
+  const look = {
+    ...{ account: toAccountName('a'), orderId: toOrderId('1'), scheduledAt: null, attention: shown },
+    ...{ rawStatus: since === null ? null : status, since: iso(since ?? at), followedSince: iso(followedSince) },
+  };
+  return concernIn({ status, rawStatus: status, terminal, details }, at, look, watch);
+}
 
 /** An order that has had its status for a day, followed for as long. */
 const order = (status: string, more: Partial<OpenOrder> = {}): OpenOrder => ({

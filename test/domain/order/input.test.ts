@@ -38,7 +38,7 @@ describe('what a run can read of followRequested', () => {
     const bad = { reference: 7, scheduledAt: 'soon', followForMs: 5_000, notify: [receiver, 'x', receiver], more: 1 };
     const { request, problems } = readFollowRequest(bad);
     expect(request).toEqual({ followForMs: 5_000, notify: [receiver, receiver] });
-    expect(problems.map((line) => line.split(':')[0])).toEqual(['input', 'reference', 'scheduledAt', 'notify[1]']);
+    expect(problems.map((line) => line.split(':')[0])).toEqual(['reference', 'scheduledAt', 'notify[0]', 'input']);
   });
 
   it('takes more receivers than an input, since a ride adds itself to those of its caller', () => {

@@ -4,12 +4,13 @@ import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import {
   givenUp,
   isRideNews,
+  openRide,
   RideEventSchema,
   type RideNotice,
+  type RideStanding,
   toRideEvent,
   toRideNotice,
-} from '../../../src/domain/ride/notice.js';
-import { openRide, type RideStanding } from '../../../src/domain/ride/ride.js';
+} from '../../../src/domain/ride/ride.js';
 
 const account = toAccountName('business');
 const open = openRide({ account, requestId: 'trip-9', order: {} });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Notify } from '../../../src/domain/notify/receivers.js';
 import type { RequestRideInput } from '../../../src/domain/ride/input.js';
-import type { RideNotice } from '../../../src/domain/ride/notice.js';
+import type { RideNotice } from '../../../src/domain/ride/ride.js';
 import type { RequestRideProgress } from '../../../src/workflows/ride/request-ride.js';
 import { newRide, stop } from '../../dev/sandbox/booking-calls.js';
 import { numberOf, startToldWorkflow, useNotifyReceiver } from '../../support/notify/receiver.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { noDoubt } from '../../../src/domain/call.js';
+import { type AttemptEnd, afterAttempt, nothingSent, passingTrouble } from '../../../src/domain/call.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import { callOf, createCallStage, refusal, reply } from './attempts.js';
 
@@ -25,45 +25,37 @@ async function played(call: ReturnType<typeof callOf>, turns: Turns, overrides: 
   return { result, failure, failures, sent: stage.requests.map(({ method }) => method).join(' ') };
 }
 
-it('a create whose answer was lost is repeated under its request id where the profile says repeatable', async () => {
-  const { result, failures } = await played(create, [lost(), reply(500), unsent(), created], repeatable);
-  expect(failures).toEqual(Array(3).fill('Unavailable'));
+it.each<[string, Turns, failures: number]>([
+  ['after lost answers', [lost(), reply(500), unsent(), created], 3],
+  ['after its token was rejected', [lost(), ...Array(3).fill(reply(401)), created], 2],
+  ['when the answer names no order', [reply(201, {}), created], 1],
+  ['when the answer has a status that the profile does not list', [reply(202, {}), created], 1],
+])('a create is repeated %s, where the profile says that the service knows its request id', async (_, turns, count) => {
+  const { result, failures } = await played(create, turns, repeatable);
+  expect(failures).toEqual(Array(count).fill(expect.stringMatching(/^(Unavailable|CredentialsRejected|Refused)$/)));
   expect(result).toMatchObject({ orderId: 'o-1' });
 });
 
-it('a create is in doubt when its repeat is refused: the first request may have made the order', async () => {
+it('the outcome of a create is unknown when its repeat is refused: the first request may have made the order', async () => {
   const { failure } = await played(create, [lost(), refusal(409, 'DUPLICATE', 'Seen before.')], repeatable);
   expect(failure).toMatchObject(isUnknown);
   expect(failure?.details).toEqual([{ status: 409, code: 'DUPLICATE', message: 'Seen before.' }]);
 });
 
-it('a repeatable create that is in doubt is repeated after its token was rejected', async () => {
-  const { failures, result } = await played(create, [lost(), ...Array(3).fill(reply(401)), created], repeatable);
-  expect(failures).toHaveLength(2);
-  expect(result).toMatchObject({ orderId: 'o-1' });
+const died = { ...nothingSent, sent: 'unknown' } as const;
+it('a create is not sent after a worker died, unless it is repeatable', async () => {
+  const stage = createCallStage([created]);
+  expect((await stage.change(create, died, 2)).end).toMatchObject({ sent: 'unknown', trouble: { isFinal: true } });
+  expect(stage.requests).toEqual([]);
+  const { seen } = await createCallStage([created], repeatable).change(create, died, 2);
+  expect(seen).toMatchObject({ orderId: 'o-1' });
 });
-
-it('a repeatable create is repeated after a worker died', async () => {
-  const died = { ...noDoubt, sent: 'unknown' } as const;
-  expect(await createCallStage([created], repeatable).change(create, died, 2)).toMatchObject({
-    seen: { orderId: 'o-1' },
-  });
-});
-
-it.each([reply(201, {}), reply(202, {})])(
-  'a repeatable create is repeated when the answer names no order: %j',
-  async (turn) => {
-    const { failures, result } = await played(create, [turn, created], repeatable);
-    expect(failures).toHaveLength(1);
-    expect(result).toMatchObject({ orderId: 'o-1' });
-  },
-);
 
 // What answered may not be what took it. That the service heeds the request id is assumed, and no ride is trusted to an assumption.
 const seeThere = reply(303, undefined, { location: '/v1/orders/o-1' });
 const wordsOfError = refusal(200, 'NOTICE_FAILED', 'No mail was sent.');
 it.each([lost(), garbled(), seeThere, wordsOfError, reply(500), reply(502), reply(503), reply(504), reply(201, {})])(
-  'a create is one request, with its id in the header, where its outcome is unclear after %j',
+  'a create is one request, with its id in the header, where its outcome is unknown after %j',
   async (turn) => {
     const stage = createCallStage([turn, created]);
     const attempts = await stage.run(create);
@@ -80,20 +72,17 @@ it.each([seeThere, wordsOfError])(
   },
 );
 
-it('a create is not sent after a worker died', async () => {
-  const stage = createCallStage([created]);
-  const died = { ...noDoubt, sent: 'unknown' } as const;
-  expect((await stage.change(create, died, 2)).end).toMatchObject({ sent: 'unknown', trouble: { isFinal: true } });
-  expect(stage.requests).toEqual([]);
-});
-
 it.each([{}, repeatable])(
   'a create whose claim another attempt took is not sent, and its outcome is unknown',
   async (profile) => {
     const stage = createCallStage([created], profile);
     await stage.change(create);
-    const again = await stage.change(create);
-    expect(again.end).toMatchObject({ kind: 'failed', sent: 'unknown', trouble: { isFinal: true } });
+    for (const again of [create, { ...create, isWithdrawn: true } as const])
+      expect((await stage.change(again)).end).toMatchObject({
+        kind: 'failed',
+        sent: 'unknown',
+        trouble: { isFinal: true },
+      });
     expect(stage.requests).toHaveLength(1);
   },
 );
@@ -105,13 +94,6 @@ it('a withdrawn create claims its place and sends nothing', async () => {
   expect((await stage.change(withdrawn)).end, 'its answer was lost').toEqual({ kind: 'noEffect' });
   expect((await stage.change(create)).end).toMatchObject({ sent: 'unknown' });
   expect(stage.requests).toEqual([]);
-});
-
-it('a withdrawn create that another attempt has claimed is in doubt', async () => {
-  const stage = createCallStage([created]);
-  await stage.change(create);
-  const withdrawn = { ...create, isWithdrawn: true } as const;
-  expect((await stage.change(withdrawn)).end).toMatchObject({ sent: 'unknown' });
 });
 
 it('a create is sent again when the service surely did not take it', async () => {
@@ -147,8 +129,17 @@ it('a cancellation whose repeat is refused is done when the order reads cancelle
   expect(failure).toMatchObject({ type: 'Refused', details: [{ status: 422, code: 'STATE', message: 'Too late.' }] });
 });
 
-it('a cancellation stays in doubt when the account may not read the order', async () => {
+it('the outcome of a cancellation stays unknown when the account may not read the order', async () => {
   expect((await played(cancel, [lost(), reply(403)])).failure).toMatchObject(isUnknown);
+});
+
+it.each([
+  ['no', 'Unavailable'],
+  ['unknown', 'OutcomeUnknown'],
+] as const)('a call ends when its time is over, and what was sent (%s) decides how: %s', (sent, type) => {
+  const end: AttemptEnd = { kind: 'failed', sent, trouble: passingTrouble(cancel, 'no answer') };
+  expect(afterAttempt(cancel, nothingSent, end)).toMatchObject({ act: 'tryAgain', before: { sent } });
+  expect(afterAttempt(cancel, nothingSent, end, true)).toMatchObject({ act: 'fail', failure: { type } });
 });
 
 describe('reference codes', () => {
