@@ -1,7 +1,7 @@
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import type { ApplicationFailure } from '@temporalio/common';
 import { parseCallBody } from '../contracts/call-bodies.js';
-import { withDuplicatesAdded } from '../contracts/call-reply.js';
+import { withDuplicatesAdded } from '../contracts/order-reply.js';
 import type { Account } from '../domain/account.js';
 import type { TroubleCode } from '../domain/attention.js';
 import {

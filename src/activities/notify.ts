@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
-import type { StoredChange } from '../domain/stored-change.js';
+import type { StoredChange } from '../domain/notify/notices.js';
 import type { NotifyInput, NotifyOutcome } from '../notify-http/sender.js';
 import { retryAfterMs } from '../ride-api/refusal.js';
 import { toDelay } from './failures.js';

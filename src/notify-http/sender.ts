@@ -59,14 +59,10 @@ export interface NotifySenderOptions {
 }
 
 /** Sends signed requests (Standard Webhooks 1.0). */
-export interface NotifySender {
-  send(input: NotifyInput): Promise<NotifyOutcome>;
-  /** Lets requests under way end, then closes the connections. */
-  close(): Promise<void>;
-}
+export type NotifySender = ReturnType<typeof createNotifySender>;
 
 /** Makes the sender. It repeats nothing and follows no redirect. */
-export function createNotifySender(options: NotifySenderOptions): NotifySender {
+export function createNotifySender(options: NotifySenderOptions) {
   const { origins, secrets, allowsPrivate, lookUp, now = Date.now } = options;
   const limits = { ...defaultNotifyLimits, ...options.limits };
   const allows = (address: string) => isCallableAddress(address, { allowsPrivate });
@@ -82,7 +78,7 @@ export function createNotifySender(options: NotifySenderOptions): NotifySender {
   }
 
   return {
-    async send({ url, id, event, traceparent }) {
+    async send({ url, id, event, traceparent }: NotifyInput): Promise<NotifyOutcome> {
       const target = new URL(url);
       const sign = signs.get(target.origin);
       if (!sign) return { kind: 'originNotAllowed' };
@@ -102,7 +98,8 @@ export function createNotifySender(options: NotifySenderOptions): NotifySender {
         count(target.origin, -1);
       }
     },
-    close: () => agent.close(),
+    /** Lets requests under way end, then closes the connections. */
+    close: (): Promise<void> => agent.close(),
   };
 }
 

@@ -1,10 +1,15 @@
 import { phonesIn } from '../contracts/call-bodies.js';
-import { findCreatedOrder, isCancelled, isChanged } from '../contracts/call-reply.js';
 import type { ContractProfile, OperationName } from '../contracts/contract-profile.js';
 import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { JsonObject } from '../contracts/json.js';
 import { type Keeping, toKeptAnswer } from '../contracts/kept-answer.js';
-import { parseOrderReply, parseReceiptReply } from '../contracts/order-reply.js';
+import {
+  findCreatedOrder,
+  isCancelled,
+  isChanged,
+  parseOrderReply,
+  parseReceiptReply,
+} from '../contracts/order-reply.js';
 import { parseSubscriber, parseSubscriberList, type Subscriber } from '../contracts/subscriber-reply.js';
 import type { TokenReply } from '../contracts/token-reply.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';

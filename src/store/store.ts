@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
 import { Client, DatabaseError, Pool, type QueryResult, type QueryResultRow } from 'pg';
-import type { StoredChange } from '../domain/stored-change.js';
+import type { StoredChange } from '../domain/notify/notices.js';
 import type { FollowOrderKey } from '../domain/workflow-ids.js';
 
 /** The integrator's PostgreSQL, in which changes become rows. */

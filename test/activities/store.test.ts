@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createStoreActivities } from '../../src/activities/notify.js';
 import { createFollowingActivities } from '../../src/activities/runs.js';
-import type { StoredChange } from '../../src/domain/stored-change.js';
+import type { StoredChange } from '../../src/domain/notify/notices.js';
 import { callOf, createCallStage, refusal, reply } from './call/attempts.js';
 
 const change = { run: 'run', notice: 1 } as StoredChange;

@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findCreatedOrder, isCancelled, isChanged, withDuplicatesAdded } from '../../src/contracts/call-reply.js';
 import { defaultContractProfile as profile } from '../../src/contracts/default-contract-profile.js';
-import { parseOrderReply } from '../../src/contracts/order-reply.js';
+import {
+  findCreatedOrder,
+  isCancelled,
+  isChanged,
+  parseOrderReply,
+  withDuplicatesAdded,
+} from '../../src/contracts/order-reply.js';
 import { parseSubscriber, parseSubscriberList } from '../../src/contracts/subscriber-reply.js';
 import { parseTokenReply } from '../../src/contracts/token-reply.js';
 import { UnusableReply } from '../../src/contracts/unusable-reply.js';

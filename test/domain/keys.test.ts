@@ -4,23 +4,14 @@ import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { forAny } from '../support/for-any.js';
 
-describe('an account name', () => {
-  it.each(['a', 'partner', 'acme-berlin-2', '-', '0', 'x'.repeat(40)])('may be %j', (name) => {
-    expect(toAccountName(name)).toBe(name);
-  });
-
-  const otherCharacters = ['Partner', 'a b', 'a_b', 'a/b', 'a.b', 'ä', 'a\n', ' a'];
+it('an account name is any text of 1 to 40 of a-z, 0-9 and "-", and nothing else', () => {
   const noTexts = [7, null, undefined, ['a'], { toString: () => 'a' }];
-  it.each(['', 'x'.repeat(41), ...otherCharacters, ...noTexts])('is not %j', (value) => {
+  for (const value of ['', 'x'.repeat(41), 'Partner', 'a/b', 'ä', 'a\n', ' a', ...noTexts])
     expect(() => toAccountName(value)).toThrow(InvalidInput);
-  });
-
-  it('is any text of 1 to 40 of a-z, 0-9 and "-", and nothing else', () => {
-    forAny(fc.oneof(fc.string({ maxLength: 45 }), fc.stringMatching(/^[a-z0-9-]{0,42}$/)), (text) => {
-      const isValid = text.length >= 1 && text.length <= 40 && [...text].every((c) => /[a-z0-9-]/.test(c));
-      if (isValid) expect(toAccountName(text)).toBe(text);
-      else expect(() => toAccountName(text)).toThrow(InvalidInput);
-    });
+  forAny(fc.oneof(fc.string({ maxLength: 45 }), fc.stringMatching(/^[a-z0-9-]{0,42}$/)), (text) => {
+    const isValid = text.length >= 1 && text.length <= 40 && [...text].every((c) => /[a-z0-9-]/.test(c));
+    if (isValid) expect(toAccountName(text)).toBe(text);
+    else expect(() => toAccountName(text)).toThrow(InvalidInput);
   });
 });
 

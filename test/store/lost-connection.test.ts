@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterEach, expect, it } from 'vitest';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { StoredChange } from '../../src/domain/stored-change.js';
+import type { StoredChange } from '../../src/domain/notify/notices.js';
 import { openStore, type Store } from '../../src/store/store.js';
 import { usePostgres } from '../support/store/postgres.js';
 

@@ -61,7 +61,8 @@ export const importTable: readonly Part[] = [
   // These two are for the workflow code of others: what they load, workflow code may load.
   {
     part: 'src/client/in-workflow.ts',
-    ours: ['src/domain', 'src/temporal/failure-type.ts'],
+    ours: ['src/temporal/failure-type.ts'],
+    oursAsTypes: ['src/domain'],
     packages: ['@temporalio/workflow'],
   },
   { part: 'src/client/ride-orders.ts', ours: [], oursAsTypes: ['src/client'], packages: ['nexus-rpc'] },

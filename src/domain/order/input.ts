@@ -41,6 +41,9 @@ export const parseFollowOrderInput = parserOf(FollowOrderInputSchema);
 /** Reads the argument of the signal `followRequested`. Throws `InvalidInput`. */
 export const parseFollowRequest = parserOf(FollowRequestSchema);
 
+/** Any program may send the signal, and a run has two seconds for a task. */
+const mostParts = 1_000;
+
 /**
  * Reads the argument of `followRequested` for a run, which cannot answer a signal. It keeps the readable parts and gives one problem line
  * for each of the others. Never throws.
@@ -59,7 +62,7 @@ export function readFollowRequest(value: unknown): { request: FollowRequest; pro
   const parts = Object.entries(take(() => toInputObject(value)) ?? {}).flatMap(([name, field]): object[] =>
     name === 'notify' && Array.isArray(field) ? field.map((one: unknown) => ({ notify: [one] })) : [{ [name]: field }],
   );
-  const read = parts.flatMap((part) => take(() => parseFollowRequest(part)) ?? []);
+  const read = parts.slice(0, mostParts).flatMap((part) => take(() => parseFollowRequest(part)) ?? []);
   const notify = read.flatMap((part) => part.notify ?? []);
   return { request: Object.assign({}, ...read, notify.length > 0 && { notify }), problems };
 }

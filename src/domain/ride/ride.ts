@@ -169,12 +169,12 @@ export function describeRide(ride: RideStanding): string {
 
 const RideFailureSchema = s.answerOf({ type: s.answered(), message: s.answered() });
 /** Why the run of a ride ended without a result. */
-export type RideFailure = s.Read<typeof RideFailureSchema>;
+type RideFailure = s.Read<typeof RideFailureSchema>;
 
 const { account, requestId, stage, orderId, outcome } = RideStandingSchema.fields;
 
 /** What a URL is told of a ride itself. Its order has notices of its own. */
-export const RideNoticeSchema = s.answerOf({
+const RideNoticeSchema = s.answerOf({
   account,
   requestId,
   stage: s.described(stage, 'At the time of the notice. ended: the last notice.'),

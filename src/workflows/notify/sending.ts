@@ -12,9 +12,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { NotifyActivities, StoreActivities } from '../../activities/notify.js';
-import type { MissedReason, Notice, NoticeFate } from '../../domain/notify/notices.js';
+import type { MissedReason, Notice, NoticeFate, StoredChange } from '../../domain/notify/notices.js';
 import { hostOf, store } from '../../domain/notify/receivers.js';
-import type { StoredChange } from '../../domain/stored-change.js';
 
 /** Sends one notice to its URL or the store, with as many attempts as it takes. `run`: the first run of those that tell it. Cancelled, it lets a
  *  request under way end first, and throws `CancelledFailure` if that decides nothing. */

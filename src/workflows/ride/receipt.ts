@@ -1,4 +1,5 @@
 import { sleep } from '@temporalio/workflow';
+import type { StoredReceipt } from '../../domain/notify/notices.js';
 import {
   type CompanyReport,
   openReport,
@@ -8,7 +9,6 @@ import {
   recordReceipt,
 } from '../../domain/report.js';
 import type { RideOutcome, RideStanding } from '../../domain/ride/ride.js';
-import type { StoredReceipt } from '../../domain/stored-change.js';
 import { receiptLooks } from '../activity-options.js';
 import { firstOf } from '../run-kit.js';
 import { orderKey } from './following.js';

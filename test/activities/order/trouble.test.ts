@@ -92,14 +92,6 @@ it('a read after a hint about an outage goes on from it, and shows it at its fir
   expect(secondsAsked(stage)).toEqual([300]);
 });
 
-it.each([2, 7, 60])('a read waits exactly as long as the service asks: %i s', async (retryAfter) => {
-  const stage = new LookStage(apiError('RATE_LIMITED', retryAfter), readingOf('Driving'));
-  stage.random = 0.99;
-  const attempts = await stage.run(aRead());
-  expect(secondsAsked(stage)).toEqual([0, retryAfter]);
-  expect(attempts).toHaveLength(2);
-});
-
 it.each([
   [599, 599, '10:09:59'],
   [86_400, 600, '10:10:00'],
@@ -196,13 +188,6 @@ describe('an order that the service does not know', () => {
     },
   );
 
-  it('a read finds an order that appears at the service within two minutes', async () => {
-    const stage = new LookStage(unknown(), unknown(), unknown(), readingOf('Pending'));
-    const attempts = await stage.run(aRead());
-    expect(secondsAsked(stage)).toEqual([0, 1, 3, 7]);
-    expect(lastSeen(attempts)).toMatchObject({ kind: 'reading', reading: { status: 'Pending' }, reads: 4 });
-  });
-
   // The last 404 before the grace ends is up to 15 s old.
   it.each([0, 0.5])(
     'a read looks for an unknown order once more after the two minutes, with pauses spread by %d',
@@ -227,17 +212,17 @@ describe('an order that the service does not know', () => {
     return { stage, attempts: await stage.run(aRead(input)) };
   }
 
-  it('a read ends when an order is unknown for five minutes in which other orders were read', async () => {
-    const { stage, attempts } = await lookedForAnHour(lookedFor);
-    expect(lastSeen(attempts)).toEqual({ kind: 'unknownOrder', reads: attempts.length });
-    expect(stage.now).toBe(start + 5 * minute);
-  });
-
-  it('a read ends after fifteen such minutes where deliveries name the order', async () => {
-    const { stage, attempts } = await lookedForAnHour(named);
-    const seen = { kind: 'unknownOrder', reads: attempts.length };
-    expect([lastSeen(attempts), stage.now]).toEqual([seen, start + 15 * minute]);
-  });
+  it.each([
+    ['five', 'nobody', lookedFor],
+    ['fifteen', 'a delivery', named],
+  ] as const)(
+    'a read ends after %s minutes in which other orders were read, where %s names it',
+    async (long, _, input) => {
+      const { stage, attempts } = await lookedForAnHour(input);
+      const seen = { kind: 'unknownOrder', reads: attempts.length };
+      expect([lastSeen(attempts), stage.now]).toEqual([seen, start + (long === 'five' ? 5 : 15) * minute]);
+    },
+  );
 
   it.each([
     ['a ride vouches for it', { ...lookedFor, vouching: 'rideOrRead' }, {}],
