@@ -168,3 +168,33 @@ it('a journal whose commit failed takes nothing until its file can be opened aga
   await disk.write(put);
   expect(disk.size().entries).toBe(1);
 });
+
+it('a journal whose disk does not answer refuses what waits, and takes deliveries again once that commit has ended', async () => {
+  const onPut = vi.fn();
+  const options = { folder: await aFolder(), maxBytes, stallMs: 50, retryMs: 5, onPut, onReopened: () => undefined };
+  const disk = await JournalDisk.open(options);
+  onTestFinished(() => disk.close());
+  const put = (seq: number) => ({
+    ...{ put: [seq, toAccountName('business'), 'status_changed', ''] as JournalKey, value: Buffer.from('{}') },
+  });
+  let answer = (): void => undefined;
+  const { batch } = disk.database();
+  vi.spyOn(disk.database(), 'batch').mockImplementationOnce(async (action) => {
+    await new Promise<void>((resolve) => (answer = resolve));
+    return await batch.call(disk.database(), action);
+  });
+  const waiting = Promise.allSettled([1, 2].map((seq) => disk.write(put(seq))));
+  const why = 'the disk does not answer';
+  await expect.poll(() => disk.whyUnwritable()).toBe(why);
+  const refused = { status: 'rejected', reason: { message: `the journal cannot be written: ${why}` } };
+  expect(await waiting).toMatchObject([refused, refused]);
+  await expect(disk.write(put(3))).rejects.toMatchObject(refused.reason);
+  expect(onPut).not.toHaveBeenCalled();
+  answer();
+  await expect.poll(() => disk.whyUnwritable()).toBeNull();
+  await disk.write(put(3));
+  expect(
+    onPut.mock.calls.map(([[seq]]) => seq),
+    'what was refused may have reached the disk',
+  ).toEqual([1, 2, 3]);
+});
