@@ -8,6 +8,7 @@ import { webhookEnv } from '../support/subscription/subscriptions.js';
 import { historyFile, historyFiles, keepHistory, recordedNames } from './histories.js';
 import { prepareReceiver } from './paths/notices.js';
 import { recordedPaths, slowPaths } from './paths/orders.js';
+import { pathStore } from './paths/store.js';
 import { shortWatch } from './paths/watches.js';
 import { type Replayer, startReplayer } from './replayer.js';
 
@@ -47,7 +48,7 @@ for (const [group, paths] of Object.entries(groups)) {
         sandbox: { business: { tokenLifetimeSeconds: 60 } },
         env,
         watch,
-        store: group === 'store' ? { record: async () => undefined } : 'none',
+        store: group === 'store' ? pathStore : 'none',
         watchPace: group === 'watches' ? shortWatch : {},
       });
     });

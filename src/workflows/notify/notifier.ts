@@ -15,6 +15,7 @@ import { noticesId } from '../../domain/workflow-ids.js';
 import { noticeGivenSignal } from '../messages.js';
 import { rideAccountKey } from '../search-attributes.js';
 import type { notices } from './notices.js';
+import { isRecordedSoon } from './sending.js';
 
 /** Tells changes in order. `Subject`: what changes; `Told`: what workflows get of it. */
 export type Notifier<Subject, Told extends object> = ReturnType<typeof createNotifier<Subject, Told>>;
@@ -55,8 +56,8 @@ export interface CarriedNotifier<Told> {
 }
 
 /**
- * Tells workflows by signals. For each URL among the receivers, and for the store, a run of `notices` takes the signal and sends what it
- * says. A receiver that has ended or does not answer never ends the run.
+ * Tells workflows by signals, and the store by an activity. For each URL among the receivers a run of `notices` takes the signal and sends
+ * what it says. A receiver that has ended or does not answer never ends the run.
  */
 export function createNotifier<Subject, Told extends object>(telling: Telling<Subject, Told>) {
   const { account, receivers, carried, maxWaiting, toNotice, toEvent, isNews, isLast } = telling;
@@ -76,10 +77,14 @@ export function createNotifier<Subject, Told extends object>(telling: Telling<Su
     if (to.length === 0) return [];
     told += 1;
     const notice = { number: told, at: new Date().toISOString(), ...event, isLast };
-    return to.map((url) => {
-      const run = runOf(url);
-      return () => give(run, { ...notice, to: url });
-    });
+    return to.map((url) => () => send({ ...notice, to: url }));
+  }
+
+  /** This run records changes in the store by itself. If the store does not answer, a run of `notices` takes this change and all later ones. */
+  async function send(notice: Notice): Promise<Missed> {
+    const isOwn = notice.to === store && !begun.includes(store);
+    if (isOwn && (await isRecordedSoon(notice))) return null;
+    return await give(runOf(notice.to), notice);
   }
 
   function tellThese(to: readonly Notify[], stores: boolean, notice: Told, before: Told | null): void {

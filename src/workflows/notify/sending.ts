@@ -1,5 +1,6 @@
 import {
   ActivityFailure,
+  type ActivityOptions,
   ApplicationFailure,
   CancellationScope,
   CancelledFailure,
@@ -8,6 +9,7 @@ import {
   metricMeter,
   proxyActivities,
   TimeoutFailure,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { NotifyActivities } from '../../activities/notify.js';
 import type { StoreActivities } from '../../activities/store.js';
@@ -92,27 +94,44 @@ export const countNotices = ({ outcome, origin = 'other' }: CountedNotices): voi
     .createCounter('faretrail_notices', undefined, 'Notices to URLs by what became of them.')
     .add(1, { origin, outcome });
 
-/** For so long a change waits for a store that does not answer. */
-const rowKeptForMs = 30 * 86_400_000;
-const rowRetry = { initialInterval: 5_000, backoffCoefficient: 2, maximumInterval: 120_000 };
+/** How long a change waits for a store that does not answer: in a run of `notices` ... */
+const storePatience = {
+  scheduleToCloseTimeout: 30 * 86_400_000,
+  retry: { initialInterval: 5_000, backoffCoefficient: 2, maximumInterval: 120_000 },
+};
+/** ... and in the run that tells it, where it holds up the next notice and the end. */
+const shortPatience = { scheduleToCloseTimeout: 3_000, retry: { initialInterval: 1_000 } };
 
-async function recordChange({ number, at, type, data }: Notice, run: string): Promise<NoticeFate> {
+/** Records a change of this run in the store. False: the store has not answered within seconds. */
+export const isRecordedSoon = (notice: Notice): Promise<boolean> =>
+  isRecorded(notice, workflowInfo().firstExecutionRunId, shortPatience);
+
+async function recordChange(notice: Notice, run: string): Promise<NoticeFate> {
+  if (await isRecorded(notice, run, storePatience)) return { kind: 'told' };
+  log.warn('a change was not recorded in the store', { number: notice.number });
+  countRows('expired');
+  return { kind: 'missed', reason: 'expired', why: 'given up after 30 days' };
+}
+
+/** `run`: the first run of those that tell the change. */
+async function isRecorded(
+  { number, at, type, data }: Notice,
+  run: string,
+  patience: ActivityOptions,
+): Promise<boolean> {
   const { recordChange: record } = proxyActivities<StoreActivities>({
     startToCloseTimeout,
-    scheduleToCloseTimeout: rowKeptForMs,
-    retry: rowRetry,
     cancellationType: 'TRY_CANCEL',
     summary: `Record change ${number} in the store`,
+    ...patience,
   });
   try {
     await record({ run, notice: number, at, type, change: data as StoredChange['change'] });
     countRows('recorded');
-    return { kind: 'told' };
+    return true;
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    log.warn('a change was not recorded in the store', { number });
-    countRows('expired');
-    return { kind: 'missed', reason: 'expired', why: 'given up after 30 days' };
+    return false;
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { StorePort } from '../../../src/activities/index.js';
 import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { noticesOf } from '../../support/notify/notices.js';
 import { type OrderStack, shows } from '../../support/order/stack.js';
@@ -7,6 +8,16 @@ import { continued } from '../../support/runs.js';
 import { urlsOf } from './notices.js';
 import { cancelled, completed, ended, firstRunOf, type Paths } from './path.js';
 import { cancelledRide } from './rides.js';
+
+/** Orders whose changes the store does not take. */
+const awayFrom = new Set<string>();
+
+/** The store of these paths. */
+export const pathStore: StorePort = {
+  async record({ change }) {
+    if (awayFrom.has(String(change.orderId))) throw new Error('away');
+  },
+};
 
 const follow = (stack: OrderStack, limits?: { maxEvents: number; maxSignals: number }) => {
   const orderId = stack.newOrder('business', [['Pending', 0]]);
@@ -25,8 +36,13 @@ async function ends(stack: OrderStack, { orderId, run }: ReturnType<typeof follo
 /** Every way into the store, by name. */
 export const recordedStorePaths: Paths = {
   'order-in-the-store': (stack) => ends(stack, follow(stack), 'Driving', 'Completed'),
-  'notices-for-the-store': async (stack) =>
-    completed(noticesOf(stack, await ends(stack, follow(stack), 'Completed'), 'store')),
+  async 'notices-for-the-store'(stack) {
+    const order = follow(stack);
+    awayFrom.add(order.orderId);
+    const told = noticesOf(stack, await ends(stack, order, 'Completed'), 'store');
+    awayFrom.delete(order.orderId);
+    return await completed(told);
+  },
   async 'order-continued-in-the-store'(stack) {
     const order = follow(stack, { maxEvents: 12, maxSignals: 100 });
     await ends(stack, order, 'Routing', 'Confirmed', 'Driving', 'Completed');
