@@ -42,7 +42,8 @@ async function main(): Promise<void> {
     config.ingressMetricsPort === null
       ? null
       : await startMetricsServer({
-          ...{ port: config.ingressMetricsPort, setting: 'FARETRAIL_INGRESS_METRICS_PORT' },
+          port: config.ingressMetricsPort,
+          setting: 'FARETRAIL_INGRESS_METRICS_PORT',
           ...pages,
         });
   const server = await startIngressServer({

@@ -31,9 +31,11 @@ export interface IngressServerOptions {
   takeDelivery: TakeDelivery;
   observer: Pick<IngressObserver, 'delivery' | 'failure'>;
   /** Gives a page for probes or Prometheus; null: they are at a port of their own. */
-  readPage: ((path: string) => Promise<{ status: number; body: string; type?: string }>) | null;
+  readPage: ReadPage | null;
   deadlines?: Partial<Deadlines>;
 }
+
+type ReadPage = (path: string) => Promise<{ status: number; body: string; type?: string }>;
 
 /** A server that listens. */
 export interface IngressServer {
@@ -51,16 +53,7 @@ export async function startIngressServer(options: IngressServerOptions): Promise
   const deadlines = { ...defaultDeadlines, ...options.deadlines };
   const app = createApp(deadlines, options.observer);
   addDeliveryRoute(app, options);
-  const { readPage } = options;
-  for (const path of readPage ? ['/healthz', '/readyz', '/metrics'] : [])
-    app.get(path, async (_request, reply) => {
-      const {
-        status,
-        body,
-        type = 'text/plain; charset=utf-8',
-      } = (await readPage?.(path)) ?? { status: 404, body: '' };
-      return reply.code(status).type(type).header('cache-control', 'no-store').send(body);
-    });
+  if (options.readPage) addPages(app, options.readPage);
   try {
     await app.listen({ host: options.host, port: options.port });
   } catch (cause) {
@@ -199,4 +192,12 @@ function refuse(request: FastifyRequest, reply: FastifyReply, outcome: keyof typ
   }
   if (problem.retryAfter !== undefined) reply.header('retry-after', problem.retryAfter);
   return reply.code(problem.status).header('content-type', contentType).send(problem.body);
+}
+
+function addPages(app: FastifyInstance, readPage: ReadPage): void {
+  for (const path of ['/healthz', '/readyz', '/metrics'])
+    app.get(path, async (_request, reply) => {
+      const { status, body, type = 'text/plain; charset=utf-8' } = await readPage(path);
+      return reply.code(status).type(type).header('cache-control', 'no-store').send(body);
+    });
 }

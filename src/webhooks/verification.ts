@@ -56,10 +56,10 @@ const hmacOf = (rawBody: Buffer, { bytes }: DeliverySecret): Buffer =>
 
 /** Makes the check that the contract profile requires. */
 export function createVerification(settings: VerificationSettings): Verification {
-  const isProof = createProof(settings);
+  const { headers, isProof } = proofOf(settings);
   return {
     needsSecret: settings.mode !== 'path',
-    headers: headersOf(settings),
+    headers,
     verify(delivery, { secrets, isSecretLost, hasUnreadableSecret }) {
       if (settings.mode === 'path' || isSecretLost) return 'verified';
       if (secrets.some((secret) => isProof(delivery, secret))) return 'verified';
@@ -68,30 +68,30 @@ export function createVerification(settings: VerificationSettings): Verification
   };
 }
 
-function headersOf(settings: VerificationSettings): string[] {
-  if (settings.mode === 'header') return [settings.name.toLowerCase()];
-  return settings.mode === 'hmac' ? [settings.header.toLowerCase()] : [];
+interface ModeOfProof extends Pick<Verification, 'headers'> {
+  isProof(delivery: Proof, secret: DeliverySecret): boolean;
 }
 
-function createProof(settings: VerificationSettings): (delivery: Proof, secret: DeliverySecret) => boolean {
+function proofOf(settings: VerificationSettings): ModeOfProof {
   switch (settings.mode) {
     case 'path':
-      return () => true;
+      return { headers: [], isProof: () => true };
     case 'header': {
       const name = settings.name.toLowerCase();
-      return ({ headers }, secret) => isSecretText(headers[name], secret);
+      return { headers: [name], isProof: ({ headers }, secret) => isSecretText(headers[name], secret) };
     }
     case 'body':
-      return ({ body }, secret) => isSecretText(valueAt(body, settings.pointer), secret);
+      return { headers: [], isProof: ({ body }, secret) => isSecretText(valueAt(body, settings.pointer), secret) };
     case 'hmac': {
       const name = settings.header.toLowerCase();
-      return ({ headers, rawBody }, secret) => {
+      const isProof: ModeOfProof['isProof'] = ({ headers, rawBody }, secret) => {
         const given = headers[name];
         if (typeof given !== 'string' || !given.startsWith(settings.prefix)) return false;
         const mac = Buffer.from(given.slice(settings.prefix.length), settings.encoding);
         const expected = hmacOf(rawBody, secret);
         return mac.length === expected.length && timingSafeEqual(mac, expected);
       };
+      return { headers: [name], isProof };
     }
   }
 }

@@ -16,7 +16,6 @@ export interface ForwarderOptions extends RoutingPorts {
   room?: Room;
   /** The most groups in flight, one call to Temporal each. Default 64. */
   concurrency?: number;
-  now?: () => number;
 }
 
 /** Carries deliveries from the journal to Temporal. */
@@ -30,8 +29,8 @@ const tickMs = 100;
 
 /** Forwards group by group, each delivery at least once. A delivery leaves the journal only after Temporal has it. */
 export function createForwarder(options: ForwarderOptions) {
-  const { journal, onFailed, concurrency = 64, now = Date.now, room = () => Number.POSITIVE_INFINITY } = options;
-  const plan = new ForwardPlan(journal, now);
+  const { journal, onFailed, concurrency = 64, room = () => Number.POSITIVE_INFINITY } = options;
+  const plan = new ForwardPlan(journal, Date.now);
   const outage = new OutageWatch(concurrency, options.onOutage);
   const forwardOldest = createGroupForwarding(options, outage);
   const calls = new Set<Promise<void>>();
@@ -41,10 +40,10 @@ export function createForwarder(options: ForwarderOptions) {
   function tryMore(): void {
     if (!isRunning) return;
     try {
-      while (outage.mayTry(plan.inFlight(), now())) {
+      while (outage.mayTry(plan.inFlight())) {
         const group = plan.take();
         if (group === undefined) break;
-        outage.tried(now());
+        outage.tried();
         const call = forward(group).finally(() => calls.delete(call));
         calls.add(call);
       }
@@ -103,26 +102,26 @@ export function createForwarder(options: ForwarderOptions) {
 /** Forwards the oldest deliveries of a group in one call to Temporal, as many as fit. Gives those that the journal no longer has. Rejects
  *  while the journal cannot be used. */
 function createGroupForwarding(options: ForwarderOptions, outage: OutageWatch) {
-  const { journal, onFailed, now = Date.now } = options;
+  const { journal, onFailed } = options;
   const route = createRouting(options);
 
   return async (group: Group): Promise<{ result: CallResult; gone: JournalKey[] }> => {
-    const triedAt = now();
+    const triedAt = Date.now();
     // A probe is small, since incoming deliveries need the time during an outage.
     const entries = journal.read(oldestOf(group).slice(0, outage.isOut() ? 1 : undefined));
     const { done, error } = await route(entries.flatMap(({ delivery }) => delivery ?? []));
     const gone = entries.flatMap(({ key, delivery }) => (delivery === null || done.has(delivery) ? [key] : []));
     if (done.size > 0) {
-      outage.succeeded(now());
+      outage.succeeded();
       await journal.remove(gone);
     }
     if (!error) return { result: 'succeeded', gone };
     if (error instanceof ShareUsedUp) {
-      if (error.reason === 'newOrders') outage.succeeded(now()); // Temporal has said that no run follows the order
+      if (error.reason === 'newOrders') outage.succeeded(); // Temporal has said that no run follows the order
       return { result: error.reason, gone };
     }
     onFailed?.(error);
-    return { result: outage.failed(error, triedAt, now()) ? 'postponed' : 'failed', gone };
+    return { result: outage.failed(error, triedAt) ? 'postponed' : 'failed', gone };
   };
 }
 
@@ -150,29 +149,29 @@ class OutageWatch {
   isOut = (): boolean => this.#isOut;
 
   /** May the forwarder try one more group, with so many in flight? */
-  mayTry(inFlight: number, now: number): boolean {
+  mayTry(inFlight: number): boolean {
     if (!this.#isOut) return inFlight < this.#concurrency;
-    return inFlight < Math.min(maxProbes, this.#concurrency) && now >= this.#probeAt;
+    return inFlight < Math.min(maxProbes, this.#concurrency) && Date.now() >= this.#probeAt;
   }
 
   /** The forwarder tries a group now. */
-  tried(now: number): void {
-    if (this.#isOut) this.#probeAt = now + probeEveryMs;
+  tried(): void {
+    if (this.#isOut) this.#probeAt = Date.now() + probeEveryMs;
   }
 
-  succeeded(now: number): void {
+  succeeded(): void {
     this.#inARow = 0;
-    this.#lastSuccessAt = now;
+    this.#lastSuccessAt = Date.now();
     if (this.#isOut) this.#change(false);
   }
 
   /** True: the outage is the cause, and not the group. */
-  failed(error: Error, triedAt: number, now: number): boolean {
+  failed(error: Error, triedAt: number): boolean {
     this.#inARow += 1;
     // If another group succeeded meanwhile, this group is the cause, whatever the error says.
     const isOutage = error instanceof TemporalUnavailable && this.#lastSuccessAt < triedAt;
     if (!this.#isOut && (isOutage || this.#inARow >= failuresInARow)) {
-      this.#probeAt = now + probeEveryMs;
+      this.#probeAt = Date.now() + probeEveryMs;
       this.#change(true);
     }
     return isOutage;

@@ -2,7 +2,7 @@ import type { AccountName } from '../../domain/keys.js';
 import { deliveriesPerCall } from '../delivery-port.js';
 import type { JournalKey } from '../journal/disk.js';
 import type { Journal } from '../journal/journal.js';
-import { type Room, type WaitReason, waitReasons } from './routing.js';
+import type { Room, WaitReason } from './routing.js';
 
 /** The result of a call for a group. `postponed`: an outage was the cause. A `WaitReason`: the account's share is used up. */
 export type CallResult = 'succeeded' | 'postponed' | 'failed' | WaitReason;
@@ -162,37 +162,43 @@ function removeFrom({ seqs }: Group, keys: readonly JournalKey[]): void {
   seqs.unshift(...left);
 }
 
+interface WaitingQueue {
+  reason: WaitReason;
+  account: AccountName;
+  groups: Set<Group>;
+  deliveries: number;
+}
+
 /** The groups that wait for a share, by reason and account. */
 class WaitingGroups {
-  readonly #queues: Record<WaitReason, Map<AccountName, { groups: Set<Group>; deliveries: number }>> = {
-    newOrders: new Map(),
-    parked: new Map(),
-  };
+  readonly #queues = new Map<string, WaitingQueue>();
 
-  all = () =>
-    waitReasons.flatMap((reason) =>
-      [...this.#queues[reason]].map(([account, queue]) => ({ reason, account, ...queue })),
-    );
+  all = (): WaitingQueue[] => [...this.#queues.values()];
+
+  deliveries = (reason: WaitReason, account: AccountName): number =>
+    this.#queues.get(`${reason}/${account}`)?.deliveries ?? 0;
+
+  clear = (): void => this.#queues.clear();
 
   add(group: Group, reason: WaitReason): void {
     group.state = reason;
     const [, account] = group.key;
-    const queue = this.#queues[reason].get(account) ?? { groups: new Set(), deliveries: 0 };
+    const name = `${reason}/${account}`;
+    const queue = this.#queues.get(name) ?? { reason, account, groups: new Set(), deliveries: 0 };
+    this.#queues.set(name, queue);
     queue.groups.add(group);
     queue.deliveries += group.seqs.length;
-    this.#queues[reason].set(account, queue);
   }
 
   /** No effect on a group that does not wait. */
   release(group: Group): void {
-    if (group.state !== 'newOrders' && group.state !== 'parked') return;
-    const queues = this.#queues[group.state];
     const [, account] = group.key;
-    const queue = queues.get(account);
-    group.state = 'ready';
+    const name = `${group.state}/${account}`;
+    const queue = this.#queues.get(name);
     if (!queue?.groups.delete(group)) return;
+    group.state = 'ready';
     queue.deliveries -= group.seqs.length;
-    if (queue.groups.size === 0) queues.delete(account);
+    if (queue.groups.size === 0) this.#queues.delete(name);
   }
 
   /** Takes the newest out, as many as there is room for. They are the likeliest to be real once a flood of invented orders is over. */
@@ -203,11 +209,5 @@ class WaitingGroups {
       for (const group of due) this.release(group);
       return due;
     });
-  }
-
-  deliveries = (reason: WaitReason, account: AccountName): number => this.#queues[reason].get(account)?.deliveries ?? 0;
-
-  clear(): void {
-    for (const reason of waitReasons) this.#queues[reason].clear();
   }
 }

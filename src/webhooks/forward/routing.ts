@@ -101,10 +101,7 @@ const toError = (error: unknown): Error =>
   error instanceof Error ? error : new FaretrailError('ForwardFailed', 'a delivery could not be forwarded');
 
 /** What a delivery may wait for: that the run of its order or report may start, or that it may be parked. */
-export const waitReasons = ['newOrders', 'parked'] as const;
-
-/** One of `waitReasons`. */
-export type WaitReason = (typeof waitReasons)[number];
+export type WaitReason = 'newOrders' | 'parked';
 
 /** How much of an account's share is free. */
 export type Room = (reason: WaitReason, account: AccountName) => number;

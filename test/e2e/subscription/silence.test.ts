@@ -56,10 +56,10 @@ async function aStack({ onTestFinished }: TestContext): Promise<Fleet> {
 const subscribeAt = (stack: Fleet, more: Parameters<typeof subscribe>[1]) =>
   subscribe(stack, { account: toAccountName(stack.account), ...more }, undefined, '');
 
-it.concurrent('the silence of a subscription is noticed when orders end and nothing announced it, and clears when deliveries come', async (test) => {
+it.concurrent('the silence of a subscription is noticed when orders end and nothing announced it, makes one new subscription a day where it is asked to, and clears when deliveries come', async (test) => {
   const stack = await aStack(test);
-  const run = await subscribeAt(stack, watch);
-  await run.active();
+  const run = await subscribeAt(stack, { ...watch, resubscribe: true });
+  const { generations } = await run.active();
   await settled();
   await endsUnannounced(stack, 1);
   await settled();
@@ -68,17 +68,6 @@ it.concurrent('the silence of a subscription is noticed when orders end and noth
   await endsUnannounced(stack, 1);
   await run.shows('subscriptionSilent');
   expect((await run.status()).attention?.message).toContain('2 orders');
-  await endsAnnounced(stack);
-  await run.shows(undefined);
-  await run.handle.terminate();
-});
-
-it.concurrent('the silence of a subscription makes one new subscription when it is asked to', async (test) => {
-  const stack = await aStack(test);
-  const run = await subscribeAt(stack, { ...watch, resubscribe: true });
-  const { generations } = await run.active();
-  await settled();
-  await endsUnannounced(stack, 2);
   const states = async () => (await run.status()).generations.map(({ state }) => state);
   await vi.waitFor(async () => expect(await states()).toEqual(['current', 'replaced']), patient);
   const now = await run.status();
@@ -88,6 +77,8 @@ it.concurrent('the silence of a subscription makes one new subscription when it 
   await endsUnannounced(stack, 2);
   await settled();
   expect((await run.status()).generations, 'once a day').toHaveLength(2);
+  await endsAnnounced(stack);
+  await run.shows(undefined);
   await run.handle.terminate();
 });
 
