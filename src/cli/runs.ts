@@ -39,13 +39,12 @@ export interface ShownRun<Standing, Result> extends AskedRun<Standing, Result> {
   knownText(found: FoundRun): string;
 }
 
-/** Finds and asks a run. Whatever goes wrong with the question, the rest is still worth showing; so a missing worker is no error. */
+/** Asks a run. Whatever goes wrong with the question, the rest is still worth showing; so a missing worker is no error. */
 async function readRun<Standing, Result>(
   { inTime }: Session,
-  { find, ask, result }: AskedRun<Standing, Result>,
-  known?: FoundRun,
+  { ask, result }: AskedRun<Standing, Result>,
+  found: FoundRun,
 ): Promise<ReadRun<Standing, Result>> {
-  const found = known ?? (await find());
   const run = { found, standing: null, result: null, failure: null };
   if (found.isOpen) return { ...run, standing: await ask({ withinMs: queryTimeoutMs }).catch(() => null) };
   try {
@@ -67,8 +66,9 @@ export async function showRun(session: Session, shown: ShownRun<unknown, unknown
 
 /** The run as JSON and as text: what it shows, else what Temporal knows and why there is no more. */
 export async function viewRun<Standing, Result>(session: Session, shown: ShownRun<Standing, Result>) {
-  const run = await readRun(session, shown);
-  const { found, failure } = run;
+  const found = await shown.find();
+  const run = await readRun(session, shown, found);
+  const { failure } = run;
   const { state, isOpen, startedAt, endedAt, workflowId } = found;
   const json = { workflowId, state, startedAt, endedAt, ...shown.toJson(run), failure };
   const when = isOpen ? `since ${utc(startedAt)} UTC` : `at ${utc(endedAt)} UTC`;
