@@ -81,7 +81,7 @@ export async function viewRun<Standing, Result>(session: Session, shown: ShownRu
   return { run, json, text: [shown.knownText(found), line, '', paint('bad', why)].join('\n') };
 }
 
-/** Something that somebody did to a run, as Temporal recorded it. */
+/** What a person or a program did to a run, as Temporal recorded it. */
 interface Decision {
   /** ISO 8601 UTC. */
   at: string;
@@ -126,7 +126,7 @@ function whatAndWho({
   workflowExecutionCancelRequestedEventAttributes: cancelled,
   workflowExecutionTerminatedEventAttributes: terminated,
 }: HistoryEvent): (string | null | undefined)[] {
-  if (started) return ['start', started.identity]; // nobody starts a run that continues another
+  if (started) return ['start', started.identity]; // a run that continues another has no identity
   const { input, meta } = accepted?.acceptedRequest ?? {};
   if (input) return [input.name, meta?.identity];
   if (signal?.signalName === followRequestedSignal.name) return [signal.signalName, signal.identity];
