@@ -119,30 +119,21 @@ export interface RunInNeed {
 /** For the answers of all runs together, so that the command ends without a worker, too. */
 const answersWithinMs = 8_000;
 
-async function readOne(session: Session, info: WorkflowExecutionInfo, until: number): Promise<RunInNeed[]> {
+async function readOne({ client }: Session, info: WorkflowExecutionInfo, until: number): Promise<RunInNeed[]> {
   const { workflowId, typedSearchAttributes } = info;
   const { kind, nameOf, query, shown } = runKinds[info.type] ?? {};
   const name = nameOf?.(workflowId);
   if (!kind || !name) return []; // the id is not ours, so this run fails by itself
   const known = shown?.(info);
-  const attention = query === undefined ? known : await readAttention(session, workflowId, query, until);
   const code = known?.code ?? typedSearchAttributes.get(rideAttentionKey) ?? '-';
-  const { message = null, since = null } = attention ?? {};
+  const withinMs = Math.max(until - Date.now(), 1);
+  const answer =
+    query &&
+    (await runOf(client, workflowId)
+      .query(query, { withinMs })
+      .catch(() => null)); // null: no worker
+  const { message = null, since = null } = known ?? answer?.attention ?? {};
   return [withCommand({ kind, ...name, workflowId, code, message, since })];
-}
-
-async function readAttention(
-  { client }: Session,
-  workflowId: string,
-  query: QueryDefinition<{ attention: Attention | null }>,
-  until: number,
-): Promise<Attention | undefined> {
-  try {
-    const answer = await runOf(client, workflowId).query(query, { withinMs: Math.max(until - Date.now(), 1) });
-    return answer.attention ?? undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** How the list shows the runs of a workflow type. */

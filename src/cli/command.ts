@@ -26,7 +26,7 @@ export interface CliProcess {
   loadSettingsWithSecrets(env: Env): Config;
   /** How long to wait for the connection to Temporal. Default 5 s, since a person waits. */
   connectWithinMs?: number;
-  /** Asks the person at the terminal, and gives the line they type; absent where nobody can be asked. */
+  /** Asks the person at the terminal, and gives the line they type; absent without a terminal. */
   question?: ((text: string) => Promise<string>) | undefined;
   /** The name of the person at the shell. */
   userName: string;

@@ -89,7 +89,7 @@ async function withStore<T>({ config }: Session, act: (store: Store) => Promise<
 
 async function ask(session: Session, runs: readonly RunAbout[], inStore: number | null): Promise<void> {
   if (!session.question || session.isJson) {
-    throw new InvalidInput('--yes: needed, since nobody can be asked here; nothing was removed');
+    throw new InvalidInput('--yes: needed without a terminal, and with --json; nothing was removed');
   }
   session.note([rowsText(runColumns, runs), '', ...warningsOf(runs)].join('\n'));
   const rows = inStore ? ` and ${inStore} rows of the store` : '';
@@ -174,7 +174,8 @@ async function findRunsAbout(session: Session, key: FollowOrderKey): Promise<Run
   const ofRides = prefixes.length > 0 ? await listById(session, [], prefixes) : [];
   // A run that continued as new may not have known the order yet.
   const found = [...named, ...others.filter(({ workflowId }) => about.includes(workflowId)), ...ofRides];
-  return inOrder(found.flatMap(toRunAbout));
+  const order = [...kinds.values()];
+  return found.flatMap(toRunAbout).sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
 }
 
 const noticesPrefix = (about: string): string => noticesId({ about, firstRunId: '', receiver: '' }).slice(0, -1);
@@ -183,11 +184,6 @@ const toRunAbout = (info: WorkflowExecutionInfo): RunAbout[] => {
   const kind = kinds.get(info.type);
   const { state, isOpen } = toRunTimes(info);
   return kind ? [{ kind, workflowId: info.workflowId, runId: info.runId, state, isOpen }] : [];
-};
-
-const inOrder = (runs: RunAbout[]): RunAbout[] => {
-  const order = [...kinds.values()];
-  return runs.sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
 };
 
 /** Servers differ in what they take for equal and for a wildcard. */

@@ -33,7 +33,7 @@ export async function missingWorkers(session: Session, account: AccountName): Pr
   return found.flatMap(({ result, message }) => (result === 'ok' ? [] : [message]));
 }
 
-/** Tells that a run was started, with warnings about what it needs: workers of its account, and receivers whom they may tell. */
+/** Tells that a run was started, with warnings about what it needs: workers of its account, and receivers that the workers may tell. */
 export async function tellStart(
   session: Session,
   { json, text, needs }: { json: object; text: string; needs: { account: AccountName; notify?: Notify[] | undefined } },

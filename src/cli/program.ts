@@ -66,7 +66,8 @@ export async function runCli(argv: readonly string[], process: CliProcess): Prom
   const run = async (command: Command, act: Act<never>): Promise<void> => {
     const given = command.registeredArguments.map((argument, at) => [argument.name(), command.processedArgs[at]]);
     const context = createContext(process, command.opts<CommonOptions>());
-    exitCode = await act(context, Object.assign(Object.fromEntries(given), command.opts()) as never); // parsed as the command declares
+    // Commander has parsed them as the command declares.
+    exitCode = await act(context, Object.assign(Object.fromEntries(given), command.opts()) as never);
   };
   try {
     await createProgram(process, run).parseAsync([...argv], { from: 'user' });

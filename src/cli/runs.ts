@@ -39,13 +39,12 @@ export interface ShownRun<Standing, Result> extends AskedRun<Standing, Result> {
   knownText(found: FoundRun): string;
 }
 
-/** Finds and asks a run. Whatever goes wrong with the question, the rest is still worth showing; so a missing worker is no error. */
+/** Asks a run. Whatever goes wrong with the question, the rest is still worth showing; so a missing worker is no error. */
 async function readRun<Standing, Result>(
   { inTime }: Session,
-  { find, ask, result }: AskedRun<Standing, Result>,
-  known?: FoundRun,
+  { ask, result }: AskedRun<Standing, Result>,
+  found: FoundRun,
 ): Promise<ReadRun<Standing, Result>> {
-  const found = known ?? (await find());
   const run = { found, standing: null, result: null, failure: null };
   if (found.isOpen) return { ...run, standing: await ask({ withinMs: queryTimeoutMs }).catch(() => null) };
   try {
@@ -67,8 +66,9 @@ export async function showRun(session: Session, shown: ShownRun<unknown, unknown
 
 /** The run as JSON and as text: what it shows, else what Temporal knows and why there is no more. */
 export async function viewRun<Standing, Result>(session: Session, shown: ShownRun<Standing, Result>) {
-  const run = await readRun(session, shown);
-  const { found, failure } = run;
+  const found = await shown.find();
+  const run = await readRun(session, shown, found);
+  const { failure } = run;
   const { state, isOpen, startedAt, endedAt, workflowId } = found;
   const json = { workflowId, state, startedAt, endedAt, ...shown.toJson(run), failure };
   const when = isOpen ? `since ${utc(startedAt)} UTC` : `at ${utc(endedAt)} UTC`;
@@ -81,7 +81,7 @@ export async function viewRun<Standing, Result>(session: Session, shown: ShownRu
   return { run, json, text: [shown.knownText(found), line, '', paint('bad', why)].join('\n') };
 }
 
-/** Something that somebody did to a run, as Temporal recorded it. */
+/** What a person or a program did to a run, as Temporal recorded it. */
 interface Decision {
   /** ISO 8601 UTC. */
   at: string;
@@ -126,7 +126,7 @@ function whatAndWho({
   workflowExecutionCancelRequestedEventAttributes: cancelled,
   workflowExecutionTerminatedEventAttributes: terminated,
 }: HistoryEvent): (string | null | undefined)[] {
-  if (started) return ['start', started.identity]; // nobody starts a run that continues another
+  if (started) return ['start', started.identity]; // a run that continues another has no identity
   const { input, meta } = accepted?.acceptedRequest ?? {};
   if (input) return [input.name, meta?.identity];
   if (signal?.signalName === followRequestedSignal.name) return [signal.signalName, signal.identity];

@@ -5,6 +5,13 @@ import { replaceUnshowable, shownText } from '../domain/json.js';
 /** Text from outside, made safe for a terminal. */
 export const plain = shownText;
 
+/** What stands in place of a secret. */
+export const hidden = '[secret]';
+
+/** A text in which the service may have repeated these secrets, with each of them hidden. */
+export const withoutSecrets = (text: string, secrets: readonly string[]): string =>
+  secrets.reduce((rest, secret) => rest.replaceAll(secret, hidden), text);
+
 /** `plain`, cut to `width` characters. */
 export function clip(text: string, width: number): string {
   const characters = [...plain(text)];

@@ -43,7 +43,7 @@ it.each([
   ['an origin that the settings do not allow, once', 'https://a.example', ['https://b.example']],
   ['nothing, since this shell has no such settings', '', []],
   ['nothing, since all are allowed', 'https://a.example,https://b.example', []],
-])('whoever names receivers is warned of %s', (_, origins, expected) => {
+])('a caller that names receivers is warned of %s', (_, origins, expected) => {
   const config = loadCliConfig({ ...env, FARETRAIL_NOTIFY_ORIGINS: origins });
   const urls = ['https://a.example/1', 'https://b.example/1', 'https://b.example/2'].map((url) => ({ url }));
   const warnings = unheardReceivers({ config }, [{ workflowId: 'trip/9', signal: 'orderChanged' }, ...urls]);

@@ -154,7 +154,7 @@ it('a command watches on while no worker answers, and says so, until a person in
   expect(output.stderr).toBe('no worker answers; changes appear once one runs: npm run worker\nfarewell\n');
 });
 
-it('whom the authorizer of the server has seen is shown beside the name that anybody may write', async () => {
+it('the name that the authorizer of the server has proved is shown beside the one that the caller gave', async () => {
   const eventTime = { seconds: 0, nanos: 0 };
   const attributes = { identity: 'anna' };
   const events = [

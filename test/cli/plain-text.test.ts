@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { withoutSecrets } from '../../src/cli/delivery/parked.js';
+import { shownBody } from '../../src/cli/delivery/parked.js';
 import { asShown, clip, paint, plain, toJsonLine, utc } from '../../src/cli/text.js';
 
 const steering = /[\p{C}\p{Zl}\p{Zp}]/u;
@@ -55,10 +55,10 @@ describe('the body of a parked delivery as it is shown', () => {
     ['a secret that is a list, and what follows it', '{"client_secrets":["a"],"c":2}', '{"client_secrets":"[secret]"'],
     ['a secret that is cut off', '{"secret":"a", "b_secret":"x', '{"secret":"[secret]", "b_secret":"[secret]"'],
   ])('hides %s', (_, body, shown) => {
-    expect(withoutSecrets(body, [secret])).toBe(shown);
+    expect(shownBody(body, [secret])).toBe(shown);
   });
 
   it.each(['{"order":{"status":"Driving"}}', 'plain text', ''])('leaves %j as it came', (body) => {
-    expect(withoutSecrets(body, [secret])).toBe(body);
+    expect(shownBody(body, [secret])).toBe(body);
   });
 });

@@ -49,7 +49,7 @@ describe('an answer about an order', () => {
     ['is empty', 200, undefined, /no place that we know fits pointers\.orderDetails\.status/],
     ['has no word that we know', 200, order({ id: '42', zustand: 'unterwegs' }), /status: a person/],
     ['has a status without the id beside it', 200, { ride: { state: 'Driving' } }, /status: a person/],
-    ['is below a name that may be a value', 200, { '4711000': { state: 'Driving' } }, /status: a person/],
+    ['is below a name that may be a value', 200, { '4711000': { ref: '42', state: 'Driving' } }, /status: a person/],
     ['is about another order', 200, order({ id: 'x', status: 'Driving' }), /another id than that of the order/],
     ['has two places', 200, { a: { s: 'Driving' }, b: { s: 'Waiting' } }, /\/a\/s, \/b\/s may be right.*a person/],
   ])('%s: names what a person must look at, and proposes nothing', (_, httpStatus, body, remark) => {

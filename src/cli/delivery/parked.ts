@@ -28,7 +28,7 @@ import { type CommandContext, callTimeoutMs, inSession, type Noun, type Session,
 import { CliFailure, exitCodes, tellUnreadable } from '../failure.js';
 import { listing, listRuns, runsQuery } from '../lists.js';
 import { sendUpdate } from '../runs.js';
-import { cardText, paint, plain, toLines, utc } from '../text.js';
+import { cardText, hidden, paint, plain, toLines, utc, withoutSecrets } from '../text.js';
 import { sendCommand } from './send.js';
 
 const help = `
@@ -179,7 +179,7 @@ async function openParked(session: Session, key: ParkedDeliveryKey, keys: KeyRin
   const secrets = await readSecrets(session, sealer, { account: key.account, eventType });
   return {
     contentType: headers['content-type'] ?? null,
-    body: isUtf8(rawBody) ? withoutSecrets(rawBody.toString(), secrets) : null,
+    body: isUtf8(rawBody) ? shownBody(rawBody.toString(), secrets) : null,
     bytes: rawBody.length,
   };
 }
@@ -193,13 +193,12 @@ async function readSecrets(session: Session, sealer: Pick<Sealer, 'unseal'>, key
   return opened.filter((secret) => secret !== '');
 }
 
-const hidden = '[secret]';
 /** A field with "secret" in its name, and its value. Of a list or an object we do not look for the end: the rest of the text goes. */
 const secretField = /("[^"\\]*secret[^"\\]*"\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[[{].*|[^\s,}\]]+)/gis;
 
-/** The text without these secrets, and without the value of any field that has "secret" in its name. */
-export const withoutSecrets = (text: string, secrets: readonly string[]): string =>
-  secrets.reduce((rest, secret) => rest.replaceAll(secret, hidden), text).replace(secretField, `$1"${hidden}"`);
+/** The body without these secrets, and without the value of any field that has "secret" in its name. */
+export const shownBody = (text: string, secrets: readonly string[]): string =>
+  withoutSecrets(text, secrets).replace(secretField, `$1"${hidden}"`);
 
 /** One delivery with its content. Safe for a terminal. */
 function openedText(key: ParkedDeliveryKey, delivery: ParkedDelivery | null, opened: OpenedDelivery | null): string {

@@ -17,7 +17,7 @@ import { interpretTokenReply, tokenRequest } from '../../ride-api/token.js';
 import { inBrackets, option } from '../arguments.js';
 import type { CommandContext, CommandSpec } from '../command.js';
 import { exitCodes } from '../failure.js';
-import { type Pair, paint, pairsText, plain, type Tone, tableText } from '../text.js';
+import { hidden, type Pair, paint, pairsText, plain, type Tone, tableText, withoutSecrets } from '../text.js';
 import {
   changed,
   changeText,
@@ -251,24 +251,22 @@ async function* askAll(probe: Probe, http: Http): AsyncGenerator<Finding> {
       'verdict' in answer
         ? { asks, expected, came: null, ...answer }
         : { asks, expected, came: cameOf(answer), ...question.judge(answer) };
-    yield withoutSecrets(finding, [probe.account.clientSecret, ...probe.tokens.values()]);
+    yield withoutSecretsIn(finding, [probe.account.clientSecret, ...probe.tokens.values()]);
   }
 }
 
 const cameOf = ({ status, body }: ApiReply) => ({ status, body: body === undefined ? null : bodyShape(body) });
 
-const hidden = '[secret]';
 const shortestSecret = 8;
 /** Shorter parts of a secret may be ordinary words. */
 const tellingPart = /[\w.~+/=-]{12,}/g;
 
-/** A copy in which no text and no name holds one of the secrets: a service may repeat what it was sent. */
-function withoutSecrets<T>(shown: T, secrets: readonly string[]): T {
+/** A copy in which no text and no name holds one of the secrets, or a telling part of one. */
+function withoutSecretsIn<T>(shown: T, secrets: readonly string[]): T {
   const whole = secrets.filter((secret) => secret.length >= shortestSecret);
+  const isPart = (part: string): boolean => whole.some((secret) => secret.includes(part));
   const clean = (text: string): string =>
-    whole
-      .reduce((rest, secret) => rest.replaceAll(secret, hidden), text)
-      .replaceAll(tellingPart, (part) => (whole.some((secret) => secret.includes(part)) ? hidden : part));
+    withoutSecrets(text, whole).replaceAll(tellingPart, (part) => (isPart(part) ? hidden : part));
   const copy = (value: unknown): unknown => {
     if (typeof value === 'string') return clean(value);
     if (Array.isArray(value)) return value.map(copy);
