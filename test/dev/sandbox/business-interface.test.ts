@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { FaultInput } from '../../../dev/sandbox/faults.js';
 import { sandboxProducts } from '../../../dev/sandbox/ride/catalogue.js';
 import { type Sandbox, sandboxCredentials } from '../../../dev/sandbox/sandbox.js';
 import { inMs, newRide, stop } from './booking-calls.js';
@@ -17,7 +16,6 @@ beforeEach(async () => {
 /** How a call differs from a correct one. */
 interface CallChange {
   token?: string;
-  requestId?: string;
   query?: string;
   headers?: Record<string, string>;
 }
@@ -28,53 +26,14 @@ function ask(method: string, path: string, body?: unknown, change: CallChange = 
     accept: 'application/json',
     'content-type': 'application/json',
     authorization: `Bearer ${change.token ?? token}`,
-    ...(change.requestId === undefined ? {} : { 'x-request-id': change.requestId }),
     ...change.headers,
   };
   const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
   return call(method, `${sandbox.url}${path}${change.query ?? `?businessId=${businessId}`}`, sent, text);
 }
 
-const create = (body: unknown = newRide(), change: CallChange = {}) => ask('POST', '/v1/orders', body, change);
+const create = (body: unknown) => ask('POST', '/v1/orders', body);
 const outcomeOf = (seen: Seen) => [seen.status, codeOf(seen)];
-
-describe('the same X-Request-ID again', () => {
-  const again = (change: Record<string, unknown> = {}) => create(newRide(change), { requestId: 'r-1' });
-
-  it('gives the same order for the same body, is a conflict with another body and free after a refusal', async () => {
-    expect((await again({ stops: [] })).status).toBe(400);
-    const first = await again();
-    expect(first.status).toBe(201);
-    expect(await again()).toMatchObject({ status: 200, json: first.json as object });
-    expect(outcomeOf(await again({ note_to_driver: 'other' }))).toEqual([409, 'REQUEST_ID_REUSED']);
-    expect(sandbox.createdOrders()).toHaveLength(1);
-  });
-});
-
-describe('a fault of a create', () => {
-  const once = { operation: 'createOrder', times: 1 } as const;
-  it.each<[FaultInput, number | null]>([
-    [{ kind: 'dropConnection', ...once }, null],
-    [{ kind: 'serverError', ...once }, 500],
-    [{ kind: 'unavailable', retryAfterSeconds: 1, ...once }, 503],
-    [{ kind: 'reply', status: 502, body: 'gone', ...once }, 502],
-  ])(
-    'leaves an order behind when it comes after the effect, and none when it comes before: %j',
-    async (fault, httpStatus) => {
-      const createUnder = async (when: string) => {
-        sandbox.setFault({ ...fault, when } as FaultInput);
-        return (await create(newRide(), { requestId: 'r-1' }).catch(() => ({ status: null }))).status;
-      };
-      expect(await createUnder('request')).toBe(httpStatus);
-      expect(sandbox.createdOrders()).toEqual([]);
-      expect(await createUnder('answer')).toBe(httpStatus);
-      const { orderId } = sandbox.createdOrders()[0] ?? expect.fail('no order');
-      const entry = { orderId, requestId: 'r-1', fault: fault.kind, httpStatus };
-      expect(sandbox.ledger({ operation: 'createOrder' }).at(-1)).toMatchObject(entry);
-      expect((await create(newRide(), { requestId: 'r-1' })).json).toEqual({ id: orderId });
-    },
-  );
-});
 
 describe('a create is refused', () => {
   const origin = stop('origin', 'pick_up');
@@ -120,26 +79,6 @@ describe('a subscription', () => {
   });
   const subscribe = (change: object = {}) =>
     ask('POST', '/v1/subscribers', { hook_address, event_types: 'status_changed', ...change });
-
-  it('is answered with 201 and exactly the given fields, listed without its secret and deleted once', async () => {
-    const { status, json } = await subscribe();
-    const { secret_id, ...shown } = json as Record<string, unknown>;
-    expect([status, secret_id]).toEqual([201, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
-    expect(shown).toEqual({
-      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      hook_address,
-      event_types: [{ event_type: 'status_changed' }],
-      business_ids: [{ business_id: businessId }],
-      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/),
-      updated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-    });
-    expect(await ask('GET', '/v1/subscribers')).toMatchObject({
-      status: 200,
-      text: JSON.stringify({ subscribers: [shown] }),
-    });
-    expect(await ask('DELETE', `/v1/subscribers/${shown.id}`)).toMatchObject({ status: 204, text: '' });
-    expect(outcomeOf(await ask('DELETE', `/v1/subscribers/${shown.id}`))).toEqual([404, 'SUBSCRIBER_NOT_FOUND']);
-  });
 
   it.each([
     ['a list of event types', { event_types: ['status_changed'] }, 'event_types'],

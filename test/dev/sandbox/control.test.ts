@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { controlSandbox, type SandboxControl } from '../../../dev/sandbox/control/client.js';
-import { createLedger, type LedgerEntry } from '../../../dev/sandbox/ledger.js';
+import type { LedgerEntry } from '../../../dev/sandbox/ledger.js';
 import { mostCallsWithin, tokenRequestsIn } from '../../../dev/sandbox/ledger-questions.js';
 import { type Sandbox, sandboxCredentials } from '../../../dev/sandbox/sandbox.js';
-import { askToken, call, newToken, readBusinessOrder, readPartnerOrder, sandboxOfOneTest } from './calls.js';
+import { call, newToken, readBusinessOrder, readPartnerOrder, sandboxOfOneTest } from './calls.js';
 
 const partnerId = sandboxCredentials.partner.clientId;
 let sandbox: Sandbox;
@@ -17,16 +17,6 @@ beforeEach(async () => {
 });
 
 describe('the ledger', () => {
-  it('has client, scope and token of a token request', async () => {
-    await askToken(sandbox, 'business', { scope: 'finance' });
-    const entry = {
-      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-      ...{ operation: 'businessToken', method: 'POST', path: '/oauth/token', httpStatus: 200, fault: undefined },
-      ...{ clientId: sandboxCredentials.business.clientId, scope: 'finance', tokenNumber: 2 },
-    };
-    expect(sandbox.ledger()).toEqual([entry]);
-  });
-
   it('has order, token number and fault of a read, and never a token, a secret or a query', async () => {
     sandbox.setFault({ kind: 'unavailable', times: 1 });
     await readPartnerOrder(sandbox, 'p-1', token);
@@ -37,22 +27,6 @@ describe('the ledger', () => {
     await call('GET', `${sandbox.url}/nowhere?access_token=${token}`);
     expect(sandbox.ledger()).toHaveLength(3);
     expect(JSON.stringify(sandbox.ledger())).not.toMatch(new RegExp(`${token}|secret|\\?`));
-  });
-
-  it('counts calls by operation and by status, also when it is full', async () => {
-    await readPartnerOrder(sandbox, 'p-1', token);
-    await readPartnerOrder(sandbox, 'none', token);
-    sandbox.setFault({ kind: 'dropConnection', times: 1 });
-    await expect(readPartnerOrder(sandbox, 'p-1', token)).rejects.toThrow();
-    expect(sandbox.counts()).toMatchObject({
-      total: 3,
-      byOperation: { partnerToken: 0, orderStatus: 3, unknown: 0 },
-      byStatus: { 200: 1, 404: 1, none: 1 },
-    });
-    const ledger = createLedger(2);
-    for (let i = 0; i < 5; i += 1) ledger.record(entryWith({}), false);
-    expect(ledger.entries()).toHaveLength(2);
-    expect(ledger.counts()).toMatchObject({ total: 5, kept: 2, byOperation: { orderStatus: 5 } });
   });
 });
 
@@ -101,5 +75,34 @@ describe('another process can', () => {
     expect(await control.deliveries({ orderId: 'b-2' })).toEqual([]);
     await Promise.all([control.resetLedger(), control.resetDeliveries()]);
     expect([await control.ledger(), await control.deliveries()]).toEqual([[], []]);
+  });
+});
+
+const read = (orderId = 'p-1') => readPartnerOrder(sandbox, orderId, token);
+
+describe('a fault hits', () => {
+  it('only the calls of its operation, or of the order it names', async () => {
+    sandbox.setFault({ kind: 'serverError', operation: 'orderDetails' });
+    expect((await read()).status).toBe(200);
+    expect((await readBusinessOrder(sandbox, 'b', token)).status).toBe(500);
+    sandbox.setFault({ kind: 'unavailable', orderId: 'p-2' });
+    expect((await read('p-1')).status).toBe(200);
+    expect((await read('p-2')).status).toBe(503);
+  });
+
+  it('the same calls again for the same seed and probability', async () => {
+    const hits = async (seed: number) => {
+      const other = await sandboxOfOneTest({ seed });
+      other.setFault({ kind: 'serverError', probability: 0.5 });
+      const statuses: number[] = [];
+      for (let i = 0; i < 40; i += 1) statuses.push((await readPartnerOrder(other, 'x', 'none')).status);
+      return statuses;
+    };
+    const first = await hits(1);
+    expect(await hits(1)).toEqual(first);
+    expect(await hits(2)).not.toEqual(first);
+    const share = first.filter((status) => status === 500).length;
+    expect(share).toBeGreaterThan(8);
+    expect(share).toBeLessThan(32);
   });
 });

@@ -1,14 +1,18 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { DeliveryShape } from '../../../dev/sandbox/delivery/bodies.js';
+import { deliveryShapes } from '../../../dev/sandbox/delivery/bodies.js';
+import type { DeliveryRequestInput } from '../../../dev/sandbox/delivery/requests.js';
+import type { SecretPlace } from '../../../dev/sandbox/delivery/secrets.js';
 import type { DeliveryChange } from '../../../dev/sandbox/delivery/settings.js';
 import { type Sandbox, startSandbox } from '../../../dev/sandbox/sandbox.js';
+import type { VerificationSettings } from '../../../src/webhooks/verification.js';
+import { account, aStand, businessId, type IngressStand } from '../../webhooks/ingress-stand.js';
 import { quietOrder } from './calls.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
 const capability = '1.the-mac-in-the-path';
-
 let sandbox: Sandbox;
 let receiver: Receiver;
+
 async function startSubscribed(deliveries: DeliveryChange = {}) {
   receiver = await startReceiver();
   onTestFinished(() => receiver.close());
@@ -17,35 +21,20 @@ async function startSubscribed(deliveries: DeliveryChange = {}) {
   const hookAddress = `${receiver.url}/webhooks/status_changed/${capability}`;
   return sandbox.addSubscriber({ hookAddress, eventType: 'status_changed' });
 }
+
 describe('a delivery that is not answered with 2xx', () => {
   it('is sent again by the schedule, with the same bytes, until it is', async () => {
     await startSubscribed({ retryDelaysMs: [1, 20_000, 1] });
-    receiver.answer = () => ({ status: receiver.received.length < 3 ? 503 : 200 });
+    receiver.answer = () => ({ status: receiver.received.length < 3 ? 503 : 202 });
     sandbox.addOrder(quietOrder('business', 'b-1'));
     sandbox.setStatus('business', 'b-1', 'Confirmed');
     await expect.poll(() => sandbox.deliveryCounts().delivered).toBe(1);
     expect(new Set(receiver.received.map(({ body }) => body.toString())).size).toBe(1);
     const attempts = sandbox.deliveries({ orderId: 'b-1' });
-    expect(attempts.map(({ attempt, answer }) => `${attempt}: ${answer}`)).toEqual(['1: 503', '2: 503', '3: 200']);
+    expect(attempts.map(({ attempt, answer }) => `${attempt}: ${answer}`)).toEqual(['1: 503', '2: 503', '3: 202']);
     expect(Date.parse(attempts[2]?.at ?? '') - Date.parse(attempts[1]?.at ?? '')).toBeGreaterThanOrEqual(19);
-    const counts = { attempts: 3, delivered: 1, lost: 0, retrying: 0, givenUp: 0, byAnswer: { 200: 1, 503: 2 } };
+    const counts = { attempts: 3, delivered: 1, lost: 0, retrying: 0, givenUp: 0, byAnswer: { 202: 1, 503: 2 } };
     expect(sandbox.deliveryCounts()).toMatchObject(counts);
-  });
-});
-
-describe('deliveries on demand', () => {
-  const about = { orderIds: ['b-1'], statuses: ['Driving'] };
-  const shapes: [DeliveryShape, object][] = [
-    ['nested', { event_type: 'status_changed', order: { id: 'b-1', status: 'Driving' } }],
-    ['data', { event_type: 'status_changed', data: { order_id: 'b-1', status: 'Driving' } }],
-    ['dataOrder', { data: { order: { id: 'b-1', status: 'Driving' } } }],
-    ['value', { event_type: 'status_changed', value: { order_id: 'b-1', status: 'Driving' } }],
-    ['valueOrder', { value: { order: { id: 'b-1', status: 'Driving' } } }],
-  ];
-  it.each(shapes)('can have the shape %s', async (shape, json) => {
-    await startSubscribed();
-    await sandbox.deliver({ ...about, shape });
-    expect(receiver.received[0]?.json).toEqual(json);
   });
 });
 
@@ -59,4 +48,71 @@ describe('the record of deliveries', () => {
     const text = JSON.stringify([deliveries, sandbox.deliveryCounts(), sandbox.deliverySettings()]);
     for (const secret of [secretId, capability, 'timestamp']) expect(text).not.toContain(secret);
   });
+});
+
+let ingress: IngressStand;
+/** An ingress whose subscription has the secret that the sandbox has given out for it. */
+async function subscribe(verification: VerificationSettings = { mode: 'path' }): Promise<void> {
+  sandbox = await startSandbox({ business: { businessId } });
+  onTestFinished(() => sandbox.close());
+  ingress = await aStand({ verification });
+  for (const eventType of ['status_changed', 'business_report'] as const) {
+    const { secretId } = sandbox.addSubscriber({ hookAddress: ingress.addressOf('g1', eventType), eventType });
+    const context = `subscription/${account}/${eventType}`;
+    const secrets = [await ingress.sealer.seal(secretId, context)];
+    ingress.memos.set(context, { accepted: [{ generation: 'g1', until: null, secrets, isSecretLost: false }] });
+  }
+}
+
+const about = { orderIds: ['b-1'], statuses: ['Driving'] };
+const answers = async (request: DeliveryRequestInput) =>
+  Object.keys((await sandbox.deliver({ ...about, ...request })).byAnswer).join();
+
+describe('the ingress reads a delivery of the sandbox', () => {
+  it.each(deliveryShapes.filter((shape) => shape !== 'test'))('as %s', async (shape) => {
+    await subscribe();
+    expect(await answers({ shape })).toBe('202');
+    expect(await answers({ shape, eventType: 'business_report' })).toBe('202');
+    expect(ingress.store.deliveries).toMatchObject([
+      { eventType: 'status_changed', orderId: 'b-1', status: 'Driving' },
+      { eventType: 'business_report', orderId: 'b-1' },
+    ]);
+    expect(ingress.store.deliveries.filter(({ parkReason }) => parkReason)).toEqual([]);
+  });
+});
+
+const modes: Exclude<SecretPlace, { mode: 'none' }>[] = [
+  { mode: 'header', name: 'X-Check' },
+  { mode: 'body', pointer: '/secret_id' },
+  { mode: 'hmac', header: 'X-Signature', algorithm: 'sha256', encoding: 'hex', prefix: '' },
+  { mode: 'hmac', header: 'X-Signature', algorithm: 'sha256', encoding: 'base64', prefix: 'sha256=' },
+];
+
+describe('the ingress verifies the secret of the sandbox', () => {
+  it.each(modes)('with %j', async (secret) => {
+    await subscribe(secret);
+    for (const eventType of ['status_changed', 'business_report'] as const)
+      expect(await answers({ eventType, secret })).toBe('202');
+    expect(await answers({ secret, flaw: 'wrongSecret' })).toBe('401');
+    expect(await answers({ secret, flaw: 'noSecret' })).toBe('401');
+    expect(ingress.store.deliveries).toHaveLength(2);
+  });
+});
+
+const parked = [{ orderId: null, parkReason: 'ambiguousBody' }];
+it.each<[DeliveryRequestInput, string, object[]]>([
+  [{ shape: 'test' }, '202', []],
+  [{ flaw: 'oversized' }, '413', []],
+  [{ flaw: 'oversizedChunked' }, '413', []],
+  [{ flaw: 'notJson' }, '400', []],
+  [{ flaw: 'empty' }, '400', []],
+  [{ flaw: 'invalidUtf8' }, '400', []],
+  [{ flaw: 'wrongPath' }, '404', []],
+  [{ flaw: 'deep' }, '202', parked],
+  [{ flaw: 'prototypeKeys' }, '202', parked],
+  [{ flaw: 'duplicateKeys' }, '202', parked],
+])('the ingress answers a delivery with %j with %s', async (request, code, kept) => {
+  await subscribe();
+  expect(await answers(request)).toBe(code);
+  expect(ingress.store.deliveries).toMatchObject(kept);
 });

@@ -1,10 +1,8 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Sandbox, sandboxCredentials } from '../../../dev/sandbox/sandbox.js';
 import {
   askToken,
   call,
-  codeOf,
   formType,
   newToken,
   quietOrder,
@@ -51,16 +49,6 @@ describe('an order that is read', () => {
       ...headers,
     });
     expect(seen.status).toBe(401);
-  });
-
-  it('is refused with 401 once its token has expired', async () => {
-    sandbox.setTokenLifetime('partner', 1);
-    const token = await newToken(sandbox, 'partner');
-    expect((await askToken(sandbox, 'business')).json).toMatchObject({ expires_in: 899 });
-    expect((await readPartnerOrder(sandbox, 'p-1', token)).status).toBe(200);
-    await wait(1_050);
-    const late = await readPartnerOrder(sandbox, 'p-1', token);
-    expect([late.status, codeOf(late)]).toEqual([401, 'TOKEN_EXPIRED']);
   });
 });
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { toJson } from './calls.js';
 
 /** One POST that reached the receiver, read to its end. */
-export interface Received {
+interface Received {
   path: string;
   headers: IncomingHttpHeaders;
   body: Buffer;
@@ -14,8 +14,8 @@ export interface Received {
 export interface Receiver {
   url: string;
   received: Received[];
-  /** What it answers, after a wait; it may look at what came. */
-  answer: (received: Received) => { status: number; afterMs?: number; type?: string; body?: string };
+  /** What it answers. */
+  answer: () => { status: number; type?: string; body?: string };
   close(): Promise<void>;
 }
 
@@ -25,17 +25,10 @@ export async function startReceiver(): Promise<Receiver> {
     request.on('data', (piece: Buffer) => pieces.push(piece));
     request.on('end', () => {
       const body = Buffer.concat(pieces);
-      const received = {
-        path: request.url ?? '',
-        headers: request.headers,
-        body,
-        json: toJson(body.toString()) as Record<string, unknown> | undefined,
-      };
-      receiver.received.push(received);
-      const { status, afterMs = 0, type = 'text/plain', body: text = '' } = receiver.answer(received);
-      setTimeout(() => {
-        response.writeHead(status, { 'content-type': type }).end(text);
-      }, afterMs);
+      const json = toJson(body.toString()) as Record<string, unknown> | undefined;
+      receiver.received.push({ path: request.url ?? '', headers: request.headers, body, json });
+      const { status, type = 'text/plain', body: text = '' } = receiver.answer();
+      response.writeHead(status, { 'content-type': type }).end(text);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
