@@ -6,7 +6,7 @@ import { RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import { isLong } from '../../support/long.js';
 import { readingOf } from '../attempts.js';
 import { iso, minute, second } from '../temporal.js';
-import { account, ended, inputOf, PollStage } from './stage.js';
+import { account, ended, inputOf, WatchStage } from './stage.js';
 import { pass, useOwnTime } from './time.js';
 
 useOwnTime();
@@ -62,8 +62,8 @@ class World {
     this.list(listEveryMs);
   }
 
-  private newStage(before?: PollStage): PollStage {
-    const stage = new PollStage({ random: Math.random });
+  private newStage(before?: WatchStage): WatchStage {
+    const stage = new WatchStage({ random: Math.random });
     if (before) {
       for (const [orderId, run] of before.runs) stage.runs.set(orderId, run);
       for (const [orderId, answer] of before.service) stage.service.set(orderId, answer);
@@ -135,7 +135,7 @@ class World {
         this.deliver(step.order);
         break;
       case 'stop':
-        Object.assign(stage.runs.get(step.order) ?? {}, { isOpen: false });
+        stage.change(step.order);
         break;
       case 'follow':
         this.follow(step.order);
@@ -192,7 +192,7 @@ class World {
   /** Another process takes the watch, when it can list the orders. */
   private async takeOver(): Promise<void> {
     if (this.stage.isTemporalDown) return;
-    this.stage.end();
+    this.stage.polls.stop();
     this.stage = this.newStage(this.stage);
     for (const orderId of this.stage.open()) this.addedAt.set(orderId, Date.now());
     await this.stage.adopt();
@@ -222,12 +222,12 @@ class World {
     this.noteEnds();
     await pass(13 * minute);
     clearTimeout(this.lists);
-    this.stage.end();
+    this.stage.polls.stop();
     return this.problems;
   }
 }
 
-function isTerminal(stage: PollStage, orderId: string): boolean {
+function isTerminal(stage: WatchStage, orderId: string): boolean {
   const answer = stage.answerOf(orderId);
   return !(answer instanceof Error) && answer.terminal;
 }

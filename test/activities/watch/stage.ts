@@ -1,16 +1,20 @@
-import { type PollPorts, Polls } from '../../../src/activities/watch/polls.js';
+import { ActivityCancellationDetails } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { Polls } from '../../../src/activities/watch/polls.js';
 import { createShare } from '../../../src/activities/watch/share.js';
 import type { Shown } from '../../../src/activities/watch/watched-order.js';
+import { Watching, type WatchingPorts } from '../../../src/activities/watch/watching.js';
 import type { Account } from '../../../src/domain/account.js';
 import { readInstant } from '../../../src/domain/instant.js';
 import { toOrderId } from '../../../src/domain/keys.js';
 import { concernIn } from '../../../src/domain/order/concern.js';
 import { isSameStatus } from '../../../src/domain/order/status.js';
 import type { OrderReading } from '../../../src/domain/order/trail.js';
-import type { SeenChange, WatchOrderInput } from '../../../src/domain/watch.js';
+import type { ChangeCounts } from '../../../src/domain/subscription/silence.js';
+import type { SeenChange, WatchEnd, WatchOrderInput, WatchPulse, WatchTold } from '../../../src/domain/watch.js';
 import { partnerAccount } from '../../ride-api/accounts.js';
 import { readingOf } from '../attempts.js';
-import { iso, minute, second, start } from '../temporal.js';
+import { iso, logger, minute, second, start } from '../temporal.js';
 import { pass } from './time.js';
 
 export const account: Account = {
@@ -29,10 +33,29 @@ export interface Run extends Shown {
   pushed: boolean;
 }
 
+/** One attempt of the activity that holds the watch. */
+export interface Attempt {
+  end: WatchEnd | undefined;
+  error: unknown;
+  isOver: boolean;
+  pulses: WatchPulse[];
+  cancel(details?: Partial<ActivityCancellationDetails>): void;
+}
+
 type Answer = OrderReading | Error;
 
-/** The service, the runs and Temporal, as far as the polls of one account see them. */
-export class PollStage {
+interface StageSettings extends Pick<WatchingPorts, 'longestWaitMs' | 'pace'> {
+  random?: number | (() => number);
+  budget?: number;
+}
+
+const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/**
+ * The service, the runs and Temporal, as one worker process sees them. A test takes `polls` alone, which list no orders, or the whole
+ * watch of the account, by `attempt`.
+ */
+export class WatchStage {
   readonly service = new Map<string, Answer>();
   readonly runs = new Map<string, Run>();
   /** For an order without an own answer. */
@@ -58,65 +81,106 @@ export class PollStage {
   endsBeforeHint = false;
   /** Temporal does not answer. */
   isTemporalDown = false;
+  isVisibilityDown = false;
+  /** How long a list takes. */
+  listMs = 0;
   /** So long after a hint the run reads; undefined: it is slow. */
   readAfterMs: number | undefined;
   standing = { used: 0, isOnlyOne: true };
-  readonly polls: Polls;
-  private inFlight = 0;
+  isElsewhere = false;
+  isLeaving = false;
+  lists: number[] = [];
+  started: number[] = [];
+  told: WatchTold[] = [];
+  toldCounts: ChangeCounts[] = [];
+  served: ('serving' | 'stopped')[] = [];
+  readonly watching: Watching;
+  readonly #settings: StageSettings;
+  #polls: Polls | undefined;
+  #inFlight = 0;
 
-  constructor({ random = 0, budget = account.requestsPerSecond, ...more }: StageSettings = {}) {
-    this.polls = new Polls(
-      { ...account, requestsPerSecond: budget },
-      {
-        readOrder: async (_account, orderId) => await this.read(orderId),
-        share: createShare(budget, () => this.standing, Date.now),
-        runs: this.ports,
-        mayAsk: () => this.mayAsk,
-        events: { polled: (_name, outcome) => void this.outcomes.push(outcome) },
-        warn: (message) => void this.warnings.push(message),
-        now: Date.now,
-        random: () => (typeof random === 'number' ? random : random()),
-        ...more,
+  constructor(settings: StageSettings = {}) {
+    this.#settings = settings;
+    this.watching = new Watching(this.#ports());
+  }
+
+  get polls(): Polls {
+    if (this.#polls) return this.#polls;
+    const { budget = account.requestsPerSecond } = this.#settings;
+    const share = createShare(budget, () => this.standing, Date.now);
+    const limited = { ...account, requestsPerSecond: budget };
+    this.#polls = new Polls(limited, { ...this.#ports(), share, mayAsk: () => this.mayAsk });
+    void this.#polls.run();
+    return this.#polls;
+  }
+
+  #ports(): WatchingPorts {
+    const { random = 0, ...settings } = this.#settings;
+    return {
+      ...settings,
+      account: () => account,
+      readOrder: (_account, orderId) => this.#read(orderId),
+      runs: this.#temporal(),
+      usage: { perSecond: () => this.standing.used },
+      serve: async () => {
+        const index = this.served.push('serving') - 1;
+        return { stop: async () => void this.served.fill('stopped', index, index + 1) };
       },
-    );
-    void this.polls.run();
+      worker: '7@host',
+      isLeaving: () => this.isLeaving,
+      events: { polled: (_name, outcome) => void this.outcomes.push(outcome) },
+      warn: (message) => void this.warnings.push(message),
+      now: Date.now,
+      random: () => (typeof random === 'number' ? random : random()),
+    };
   }
 
-  private readonly ports: PollPorts['runs'] = {
-    readShown: async ({ orderId }) => {
-      this.failIfDown();
-      this.shownAsks.push(orderId);
-      const { isOpen, runId, status, attention, isAnnounced } = this.runs.get(orderId) ?? noRun;
-      if (this.shownAfterMs > 0) await new Promise((resolve) => setTimeout(resolve, this.shownAfterMs));
-      return { isOpen, runId, status, attention, isAnnounced };
-    },
-    readOrder: async ({ orderId }) => {
-      this.fullAsks.push(orderId);
-      const run = this.runs.get(orderId);
-      return run?.isOpen && this.canSayAll && !this.isTemporalDown ? inputOf(orderId, run) : null;
-    },
-    changeSeen: async ({ orderId }, seen) => {
-      this.failIfDown();
-      const run = this.runs.get(orderId);
-      if (!run?.isOpen || this.endsBeforeHint) return false;
-      this.hints.push({ orderId, at: Date.now(), seen });
-      if (seen.struggle === null) this.onHint(orderId);
-      if (this.readAfterMs !== undefined) setTimeout(() => this.readByRun(orderId), this.readAfterMs);
-      return true;
-    },
-  };
-
-  private failIfDown(): void {
-    if (this.isTemporalDown) throw new Error('unavailable');
+  #temporal(): WatchingPorts['runs'] {
+    const up = <T>(answer: () => T): Promise<T> =>
+      this.isTemporalDown ? Promise.reject(new Error('unavailable')) : Promise.resolve(answer());
+    return {
+      readShown: async ({ orderId }) => {
+        await up(() => this.shownAsks.push(orderId));
+        const { isOpen, runId, status, attention, isAnnounced } = this.runs.get(orderId) ?? noRun;
+        if (this.shownAfterMs > 0) await later(this.shownAfterMs);
+        return { isOpen, runId, status, attention, isAnnounced };
+      },
+      readOrder: async ({ orderId }) => {
+        this.fullAsks.push(orderId);
+        const run = this.runs.get(orderId);
+        return run?.isOpen && this.canSayAll && !this.isTemporalDown ? inputOf(orderId, run) : null;
+      },
+      changeSeen: ({ orderId }, seen) => up(() => this.#hint(orderId, seen)),
+      list: async () => {
+        this.lists.push(Date.now());
+        if (this.listMs > 0) await later(this.listMs);
+        if (this.isVisibilityDown) throw new Error('unavailable');
+        return await up(() => this.#listed(this.open()));
+      },
+      start: () => up(() => void this.started.push(Date.now())),
+      tell: (_name, told) => up(() => void this.told.push(told)),
+      tellCounts: (_name, counts) => up(() => void this.toldCounts.push(counts)),
+      isElsewhere: () => up(() => this.isElsewhere),
+      processes: () => up(() => 1),
+      ping: () => up(() => undefined),
+    };
   }
 
-  private async read(orderId: string): Promise<OrderReading> {
+  #hint(orderId: string, seen: SeenChange): boolean {
+    if (!this.runs.get(orderId)?.isOpen || this.endsBeforeHint) return false;
+    this.hints.push({ orderId, at: Date.now(), seen });
+    if (seen.struggle === null) this.onHint(orderId);
+    if (this.readAfterMs !== undefined) setTimeout(() => this.readByRun(orderId), this.readAfterMs);
+    return true;
+  }
+
+  async #read(orderId: string): Promise<OrderReading> {
     this.asked.push({ orderId, at: Date.now() });
     this.onPoll(orderId);
-    this.inFlight += 1;
-    this.mostInFlight = Math.max(this.mostInFlight, this.inFlight);
-    if (this.answerMs > 0) await new Promise((resolve) => setTimeout(resolve, this.answerMs));
-    this.inFlight -= 1;
+    this.#inFlight += 1;
+    this.mostInFlight = Math.max(this.mostInFlight, this.#inFlight);
+    if (this.answerMs > 0) await later(this.answerMs);
+    this.#inFlight -= 1;
     this.refuse();
     const answer = this.answerOf(orderId);
     if (answer instanceof Error) throw answer;
@@ -151,27 +215,36 @@ export class PollStage {
     if (isMoved && run.isOpen) this.polls.add(inputOf(orderId, run));
   }
 
-  /** A run begins to follow the order. */
-  begin(orderId: string, more: Partial<Run> = {}): void {
+  /** Runs begin to follow these orders. */
+  begin(orderIds: string | readonly string[], more: Partial<Run> = {}): void {
     const at = Date.now();
     const times = { since: at, followedSince: at, scheduledAt: null };
     const { pushed = false } = more;
     const shown = { isOpen: true, runId: 'r', status: 'Routing', attention: null, isAnnounced: pushed };
-    this.runs.set(orderId, { ...shown, ...times, pushed, ...more });
+    for (const orderId of [orderIds].flat()) this.runs.set(orderId, { ...shown, ...times, pushed, ...more });
   }
 
-  /** It hands its order over. */
-  handOver(orderId: string, more: Partial<Run> = {}): void {
-    this.begin(orderId, more);
-    const run = this.runs.get(orderId);
-    if (run) this.polls.add(inputOf(orderId, run));
+  /** They hand their orders over, to the polls alone. */
+  handOver(orderIds: string | readonly string[], more: Partial<Run> = {}): void {
+    this.begin(orderIds, more);
+    for (const orderId of [orderIds].flat()) this.polls.add(inputOf(orderId, this.runs.get(orderId) ?? noRun));
   }
+
+  /** One hands its order over to the watch, by its activity. */
+  add(orderId: string, more?: Partial<Run>): Promise<void> {
+    this.begin(orderId, more);
+    return this.watching.activities.watchOrder(inputOf(orderId, this.runs.get(orderId) ?? noRun));
+  }
+
+  /** The run of this order ends, or is otherwise than it was. */
+  change = (orderId: string, run: Partial<Run> = { isOpen: false }) => Object.assign(this.runs.get(orderId) ?? {}, run);
 
   /** Visibility lists these orders, by default all whose run is open. */
-  async adopt(orderIds = this.open(), settledAt = Date.now() - 2 * minute): Promise<void> {
-    const listed = orderIds.map((orderId) => listedOf(orderId, this.runs.get(orderId) ?? noRun));
-    await this.polls.adopt(listed, settledAt);
-  }
+  adopt = (orderIds = this.open(), settledAt = Date.now() - 2 * minute): Promise<void> =>
+    this.polls.adopt(this.#listed(orderIds), settledAt);
+
+  #listed = (orderIds: readonly string[]): WatchOrderInput[] =>
+    orderIds.map((orderId) => listedOf(orderId, this.runs.get(orderId) ?? noRun));
 
   open = (): string[] => [...this.runs].flatMap(([orderId, { isOpen }]) => (isOpen ? [orderId] : []));
 
@@ -188,14 +261,34 @@ export class PollStage {
 
   hintsOf = (orderId: string) => this.hints.filter((hint) => hint.orderId === orderId);
 
-  end(): void {
-    this.polls.stop();
+  /** Temporal hands one attempt of the activity to this process. `before`: the last heartbeat of the attempt before. */
+  attempt(before?: WatchPulse): Attempt {
+    const info = before === undefined ? {} : { attempt: 2, heartbeatDetails: before };
+    const environment = new MockActivityEnvironment(info, { logger });
+    const attempt: Attempt = {
+      ...{ end: undefined, error: undefined, isOver: false, pulses: [] },
+      cancel: (details = { timedOut: true }) =>
+        environment.cancel('CANCELLED', new ActivityCancellationDetails(details)),
+    };
+    environment.on('heartbeat', (pulse: WatchPulse) => attempt.pulses.push(pulse));
+    const ending = environment
+      .run(() => this.watching.activities.watchOrders({ account: account.name }))
+      .then(
+        (end) => ({ end }),
+        (error: unknown) => ({ error }),
+      );
+    void ending.then((how) => Object.assign(attempt, how, { isOver: true }));
+    return attempt;
   }
-}
 
-interface StageSettings extends Partial<Pick<PollPorts, 'longestWaitMs' | 'events'>> {
-  random?: number | (() => number);
-  budget?: number;
+  /** An attempt with one order, after a minute. */
+  async attemptWithOrder(): Promise<Attempt> {
+    const attempt = this.attempt();
+    await pass(second);
+    await this.add('1');
+    await pass(minute - second);
+    return attempt;
+  }
 }
 
 const noRun: Run = {
@@ -213,6 +306,9 @@ const listedOf = (orderId: string, run: Run): WatchOrderInput => ({
   ...inputOf(orderId, run),
   ...{ since: iso(run.followedSince), scheduledAt: null, pushed: run.isAnnounced },
 });
+
+/** So many ids of orders. */
+export const ids = (many: number, prefix = ''): string[] => Array.from({ length: many }, (_, id) => `${prefix}${id}`);
 
 /** The most instants within any stretch of this length. */
 export function mostWithin(ms: number, instants: readonly number[]): number {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readingOf } from '../attempts.js';
 import { iso, minute, second, start } from '../temporal.js';
-import { ended, PollStage, type Run } from './stage.js';
+import { ended, ids, type Run, WatchStage } from './stage.js';
 import { pass, useOwnTime } from './time.js';
 
 useOwnTime();
@@ -11,8 +11,8 @@ const hour = 60 * minute;
 const young: Partial<Run> = { followedSince: start - 2 * hour, since: start - minute };
 
 /** A stage with runs of which the watch knows nothing yet. */
-function before(runs: Record<string, Partial<Run>>): PollStage {
-  const stage = new PollStage();
+function before(runs: Record<string, Partial<Run>>): WatchStage {
+  const stage = new WatchStage();
   for (const [orderId, run] of Object.entries(runs)) stage.begin(orderId, run);
   return stage;
 }
@@ -64,7 +64,7 @@ describe('a watch that takes orders over from visibility', () => {
   });
 
   it('asks runs no more often than it may, and sends no hint about orders whose run it has not asked', async () => {
-    const stage = before(Object.fromEntries(Array.from({ length: 50 }, (_, id) => [id, young])));
+    const stage = before(Object.fromEntries(ids(50).map((id) => [id, young])));
     stage.mayAsk = false;
     await stage.adopt();
     await pass(minute);
@@ -101,7 +101,7 @@ describe('a watch that takes orders over from visibility', () => {
   });
 
   it('leaves an order as it is that its run has handed over', async () => {
-    const stage = new PollStage();
+    const stage = new WatchStage();
     stage.handOver('1', young);
     await stage.adopt();
     await pass(15 * second);
@@ -122,11 +122,10 @@ describe('a watch that takes orders over from visibility', () => {
 describe('an order that visibility lists no more', () => {
   /** After the list, ten minutes after the order was added. */
   async function listedAgain(isOpen: boolean, settledAt?: number) {
-    const stage = new PollStage();
-    stage.handOver('1');
-    stage.handOver('2');
+    const stage = new WatchStage();
+    stage.handOver(['1', '2']);
     await pass(10 * minute);
-    Object.assign(stage.runs.get('1') ?? {}, { isOpen });
+    stage.change('1', { isOpen });
     await stage.adopt(['2'], settledAt);
     return stage;
   }
@@ -148,10 +147,10 @@ describe('an order that visibility lists no more', () => {
   });
 
   it('is kept when a new run of it hands it over meanwhile', async () => {
-    const stage = new PollStage();
+    const stage = new WatchStage();
     stage.handOver('1');
     await pass(10 * minute);
-    Object.assign(stage.runs.get('1') ?? {}, { isOpen: false });
+    stage.change('1');
     stage.shownAfterMs = 2 * second;
     const adopting = stage.adopt([]);
     await pass(second);

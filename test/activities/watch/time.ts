@@ -59,6 +59,3 @@ export async function pass(ms: number): Promise<void> {
     await settle();
   }
 }
-
-/** Seconds since the beginning of the test. */
-export const secondsOf = (at: number): number => (at - start) / 1_000;

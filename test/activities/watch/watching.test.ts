@@ -1,256 +1,370 @@
 import { CancelledFailure } from '@temporalio/common';
 import { describe, expect, it, vi } from 'vitest';
+import { toAccountName } from '../../../src/domain/keys.js';
+import { readingOf } from '../attempts.js';
+import { apiError } from '../service.js';
 import { iso, minute, second, start } from '../temporal.js';
-import { HostStage, orderOf } from './host.js';
-import { ended } from './stage.js';
+import { account, ended, ids, WatchStage } from './stage.js';
 import { pass, useOwnTime } from './time.js';
 
 useOwnTime();
 
+const pollsWithin = async (stage: WatchStage, ms: number): Promise<number> => (await stage.polledWithin(ms)).length;
+const sizes = (stage: WatchStage): number[] => stage.watching.held().map(({ polls }) => polls.size);
+
 describe('the activity of a watch', () => {
   it('polls the orders that visibility lists, and those that runs hand over', async () => {
-    const host = new HostStage();
-    host.listed = [orderOf('1')];
-    const running = host.attempt();
+    const stage = new WatchStage();
+    stage.begin('1');
+    const attempt = stage.attempt();
     await pass(second);
-    expect(host.asked).toHaveLength(1);
-    expect(host.asked[0]).toBeLessThan(start + 100);
-    await host.add('2');
+    expect(stage.times('1')).toEqual([expect.closeTo(0)]);
+    await stage.add('2');
     await pass(20 * second);
-    expect(host.asked).toHaveLength(5);
-    expect(running.pulses.at(-1)).toMatchObject({ orders: 2, lateMs: 0 });
-    expect(running.isOver).toBe(false);
+    expect(stage.asked).toHaveLength(5);
+    expect(attempt.pulses.at(-1)).toMatchObject({ orders: 2, lateMs: 0 });
+    expect(attempt.isOver).toBe(false);
   });
 
   it('heartbeats at least each five seconds how many orders it polls, and how fast', async () => {
-    const host = new HostStage();
-    const running = await host.watching1();
-    expect(running.pulses.length).toBeGreaterThan(12);
-    expect(running.pulses.at(-1)).toMatchObject({
-      orders: 1,
-      pollsPerSecond: 0.1,
-      since: new Date(start).toISOString(),
-    });
+    const { pulses } = await new WatchStage().attemptWithOrder();
+    expect(pulses.length).toBeGreaterThan(12);
+    expect(pulses.at(-1)).toMatchObject({ orders: 1, pollsPerSecond: 0.1, since: iso(start) });
   });
 
   it('ends as idle when the account has had no order for a minute', async () => {
-    const host = new HostStage();
-    const running = host.attempt();
+    const stage = new WatchStage();
+    const attempt = stage.attempt();
     await pass(3 * minute);
-    expect(running).toMatchObject({ isOver: true, end: 'idle' });
-    expect([host.served, host.watching.held()]).toEqual([['stopped'], []]);
+    expect(attempt).toMatchObject({ isOver: true, end: 'idle' });
+    expect([stage.served, sizes(stage)]).toEqual([['stopped'], []]);
   });
 
   it('does not end while an order is left, nor soon after the last one', async () => {
-    const host = new HostStage();
-    const running = await host.watching1();
+    const stage = new WatchStage();
+    const attempt = await stage.attemptWithOrder();
     await pass(20 * minute);
-    expect(running.isOver).toBe(false);
-    host.answer = ended();
-    Object.assign(host.run, { isOpen: false, status: 'Completed' });
-    host.listed = [];
+    expect(attempt.isOver).toBe(false);
+    stage.answer = ended();
+    stage.readByRun('1');
     await pass(30 * second);
-    expect([running.isOver, host.watching.held()[0]?.polls.size]).toEqual([false, 0]);
+    expect([attempt.isOver, sizes(stage)]).toEqual([false, [0]]);
     await pass(20 * minute);
-    expect(running.end).toBe('idle');
+    expect(attempt.end).toBe('idle');
   });
 
   it('ends each half day, so that its run can continue as new, and polls on meanwhile', async () => {
-    const host = new HostStage();
-    host.listed = [orderOf('1', { pushed: true })];
-    const running = host.attempt();
+    const stage = new WatchStage();
+    stage.begin('1', { pushed: true });
+    const attempt = stage.attempt();
     await pass(minute);
     vi.setSystemTime(start + 12 * 60 * minute);
     await pass(3 * second);
-    expect(running.end).toBe('renew');
-    expect(host.watching.held()).toHaveLength(1);
-    const next = host.attempt();
+    expect([attempt.end, sizes(stage)]).toEqual(['renew', [1]]);
+    const next = stage.attempt();
     await pass(10 * minute);
-    expect([next.isOver, host.served]).toEqual([false, ['serving']]);
+    expect([next.isOver, stage.served]).toEqual([false, ['serving']]);
   });
 
   it('hands the watch over at once when the worker leaves, to be tried again by another one', async () => {
-    const host = new HostStage();
-    const running = await host.watching1();
-    host.isLeaving = true;
+    const stage = new WatchStage();
+    const attempt = await stage.attemptWithOrder();
+    stage.isLeaving = true;
     await pass(second);
-    expect(running.error).toMatchObject({
-      type: 'HandedOver',
-      nonRetryable: false,
-      category: 'BENIGN',
-      nextRetryDelay: 1,
-    });
-    expect(host.served).toEqual(['stopped']);
-    expect(await host.polledWithin(minute)).toBe(0);
-    await expect(host.add('2')).rejects.toMatchObject({ type: 'NotWatching', nonRetryable: false });
+    const handedOver = { type: 'HandedOver', nonRetryable: false, category: 'BENIGN', nextRetryDelay: 1 };
+    expect(attempt.error).toMatchObject(handedOver);
+    expect(stage.served).toEqual(['stopped']);
+    expect(await pollsWithin(stage, minute)).toBe(0);
+    await expect(stage.add('2')).rejects.toMatchObject({ type: 'NotWatching', nonRetryable: false });
   });
 
   it('leaves nothing behind when it is cancelled before the first list has come', async () => {
-    const host = new HostStage();
-    host.listMs = minute;
-    const running = host.attempt();
-    await pass(second);
-    running.cancel({ workerShutdown: true });
+    const stage = new WatchStage();
+    stage.listMs = minute;
+    const attempt = stage.attempt();
+    await pass(4 * second);
+    expect(attempt.pulses.length, 'it has started with what it has').toBeGreaterThan(0);
+    attempt.cancel({ workerShutdown: true });
     await pass(5 * second);
-    expect(running.error).toBeInstanceOf(CancelledFailure);
-    expect([host.watching.held(), host.served]).toEqual([[], ['stopped']]);
+    expect(attempt.error).toBeInstanceOf(CancelledFailure);
+    expect([stage.served, sizes(stage)]).toEqual([['stopped'], []]);
   });
 
-  it('starts with what it has when visibility is slow', async () => {
-    const host = new HostStage();
-    host.listMs = 20 * second;
-    const running = host.attempt();
-    await pass(4 * second);
-    expect(running.pulses.length).toBeGreaterThan(0);
+  it('shares the watch with another attempt, and the last of them ends it', async () => {
+    const stage = new WatchStage();
+    const attempts = [await stage.attemptWithOrder(), stage.attempt()] as const;
+    await pass(10 * second);
+    attempts[0].cancel({ notFound: false, cancelRequested: true });
+    await pass(second);
+    expect([...attempts.map(({ isOver }) => isOver), stage.served]).toEqual([true, false, ['serving']]);
+    expect(await pollsWithin(stage, minute)).toBe(6);
+    attempts[1].cancel({ cancelRequested: true });
+    await pass(second);
+    expect([stage.served, sizes(stage)]).toEqual([['stopped'], []]);
   });
 });
 
 describe('a watch that Temporal hears no more of', () => {
-  it('goes on with its polls, though no attempt is left here', async () => {
-    const host = new HostStage();
-    const running = await host.watching1();
-    running.cancel();
+  /** A watch whose attempt has timed out. */
+  async function lost() {
+    const stage = new WatchStage();
+    const attempt = await stage.attemptWithOrder();
+    attempt.cancel();
     await pass(second);
-    expect(running.error).toBeInstanceOf(CancelledFailure);
-    expect(await host.polledWithin(2 * minute)).toBeGreaterThanOrEqual(10);
-    expect(host.served).toEqual(['serving']);
-  });
+    expect(attempt.error).toBeInstanceOf(CancelledFailure);
+    return stage;
+  }
 
-  it('ends as soon as another process holds it', async () => {
-    const host = new HostStage();
-    const running = await host.watching1();
-    running.cancel();
-    await pass(30 * second);
-    host.isElsewhere = true;
+  it('goes on with its polls, though no attempt is left here, until another process holds it', async () => {
+    const stage = await lost();
+    expect(await pollsWithin(stage, 2 * minute)).toBeGreaterThanOrEqual(10);
+    expect(stage.served).toEqual(['serving']);
+    stage.isElsewhere = true;
     await pass(6 * second);
-    expect([await host.polledWithin(minute), host.served, host.watching.held()]).toEqual([0, ['stopped'], []]);
+    expect([await pollsWithin(stage, minute), stage.served, sizes(stage)]).toEqual([0, ['stopped'], []]);
   });
 
   it('ends after three minutes without Temporal', async () => {
-    const host = new HostStage();
-    const running = await host.watching1();
-    host.isTemporalDown = true;
-    running.cancel();
-    await pass(170 * second);
-    expect(await host.polledWithin(second * 10)).toBeGreaterThan(0);
+    const stage = await lost();
+    stage.isTemporalDown = true;
+    await pass(169 * second);
+    expect(await pollsWithin(stage, 10 * second)).toBeGreaterThan(0);
     await pass(10 * second);
-    expect([await host.polledWithin(minute), host.watching.held()]).toEqual([0, []]);
+    expect([await pollsWithin(stage, minute), sizes(stage)]).toEqual([0, []]);
   });
 
   it('ends with its worker', async () => {
-    const host = new HostStage();
-    const running = await host.watching1();
-    running.cancel();
-    await pass(second);
-    host.isLeaving = true;
+    const stage = await lost();
+    stage.isLeaving = true;
     await pass(6 * second);
-    expect(await host.polledWithin(minute)).toBe(0);
+    expect(await pollsWithin(stage, minute)).toBe(0);
   });
 
   it('is the same one when Temporal hands the next attempt to this process', async () => {
-    const host = new HostStage();
-    const running = await host.watching1();
-    const { length } = host.lists;
-    running.cancel();
+    const stage = await lost();
+    const { length } = stage.lists;
     await pass(30 * second);
-    const next = host.attempt();
+    const next = stage.attempt();
     await pass(5 * minute);
-    expect([next.isOver, host.served, host.watching.held().length]).toEqual([false, ['serving'], 1]);
+    expect([next.isOver, stage.served, sizes(stage)]).toEqual([false, ['serving'], [1]]);
     expect(next.pulses[0]).toMatchObject({ orders: 1 });
-    expect(host.lists.length - length, 'no list of its own').toBeLessThanOrEqual(2);
+    expect(stage.lists.length - length, 'no list of its own').toBeLessThanOrEqual(2);
   });
+});
 
-  it('is taken over slowly, since the process that held it may poll on for some seconds', async () => {
-    const host = new HostStage();
-    host.listed = Array.from({ length: 500 }, (_, id) => orderOf(String(id)));
+describe('the pace of a watch', () => {
+  const [slow, fast] = [41, 130];
+
+  it.each([
+    ['slowly from a process that may poll on for some seconds', undefined, slow],
+    ['at once from a worker that has left it', true, fast],
+  ] as const)('is taken over %s', async (_, isLeft, most) => {
+    const stage = new WatchStage();
+    stage.begin(ids(500));
     const before = { orders: 500, lateMs: 0, pollsPerSecond: 14, since: iso(Date.now()) };
-    host.attempt(before);
-    expect(await host.polledWithin(9 * second)).toBeLessThanOrEqual(41);
+    stage.attempt(isLeft ? { ...before, isLeft } : before);
+    const polls = await pollsWithin(stage, 9.5 * second);
+    if (isLeft) expect(polls).toBeGreaterThan(most);
+    else expect(polls).toBeLessThanOrEqual(most);
     await pass(2 * second);
-    expect(await host.polledWithin(10 * second)).toBeGreaterThan(130);
+    expect(await pollsWithin(stage, 10 * second)).toBeGreaterThan(fast);
   });
 
-  it('is taken over at once from a worker that has left it', async () => {
-    const leaving = new HostStage();
-    const { pulses } = await leaving.watching1();
-    leaving.isLeaving = true;
-    await pass(second);
-    const host = new HostStage();
-    host.listed = Array.from({ length: 500 }, (_, id) => orderOf(String(id)));
-    host.attempt(pulses.at(-1));
-    await pass(second);
-    expect(await host.polledWithin(8 * second)).toBeGreaterThan(100);
-  });
-
-  it('polls slowly while Temporal does not answer, since another process may hold it, and fast again', async () => {
-    const host = new HostStage();
-    const many = Array.from({ length: 500 }, (_, id) => orderOf(String(id)));
-    host.listed = many;
-    host.attempt();
+  it('is slow while Temporal does not answer, since another process may hold it', async () => {
+    const stage = new WatchStage();
+    stage.begin(ids(500));
+    stage.attempt();
     await pass(2 * minute);
-    expect(await host.polledWithin(10 * second)).toBeGreaterThan(130);
-    host.isTemporalDown = true;
+    expect(await pollsWithin(stage, 10 * second)).toBeGreaterThan(fast);
+    stage.isTemporalDown = true;
     await pass(35 * second);
-    expect(await host.polledWithin(10 * second)).toBeLessThanOrEqual(41);
-    host.isTemporalDown = false;
+    expect(await pollsWithin(stage, 10 * second)).toBeLessThanOrEqual(slow);
+    stage.isTemporalDown = false;
     await pass(10 * second);
-    expect(await host.polledWithin(10 * second)).toBeGreaterThan(130);
+    expect(await pollsWithin(stage, 10 * second)).toBeGreaterThan(fast);
+  });
+
+  it('gives way to the first reads of new orders, which other processes make', async () => {
+    const stage = new WatchStage();
+    stage.begin(ids(1_000));
+    stage.attempt();
+    await pass(2 * second);
+    expect(await pollsWithin(stage, 10 * second), 'nine tenths of the budget of 16').toBeGreaterThan(140);
+    let isAdding = true;
+    const add = (): void => {
+      if (!isAdding) return;
+      void stage.add(`new-${Date.now()}`);
+      setTimeout(add, second / 14);
+    };
+    add();
+    await pass(2 * second);
+    expect(await pollsWithin(stage, 10 * second)).toBeLessThan(35);
+    isAdding = false;
+    await pass(2 * second);
+    expect(await pollsWithin(stage, 10 * second)).toBeGreaterThan(140);
   });
 });
 
-it('two attempts share one watch, which ends with the last of them', async () => {
-  const host = new HostStage();
-  const first = await host.watching1();
-  const second2 = host.attempt();
-  await pass(10 * second);
-  first.cancel({ notFound: false, cancelRequested: true });
-  await pass(second);
-  expect([first.isOver, second2.isOver, host.served]).toEqual([true, false, ['serving']]);
-  expect(await host.polledWithin(minute)).toBe(6);
-  second2.cancel({ cancelRequested: true });
-  await pass(second);
-  expect([host.served, host.watching.held()]).toEqual([['stopped'], []]);
+describe('what a watch tells its run', () => {
+  it('is once who polls, and then only news about the trouble of the account', async () => {
+    const stage = new WatchStage();
+    await stage.attemptWithOrder();
+    expect(stage.told).toEqual([{ worker: '7@host', orders: 1, attention: null }]);
+    stage.answer = apiError('TOKEN_REJECTED');
+    await pass(10 * minute);
+    expect(stage.told.slice(1)).toMatchObject([{ attention: { code: 'credentialsRejected' } }]);
+    stage.answer = readingOf('Routing');
+    await pass(2 * minute);
+    expect(stage.told.slice(2)).toMatchObject([{ attention: null }]);
+  });
+
+  it('comes later if Temporal does not answer', async () => {
+    const stage = new WatchStage();
+    await stage.attemptWithOrder();
+    stage.isTemporalDown = true;
+    stage.answer = apiError('TOKEN_REJECTED');
+    await pass(2 * minute);
+    expect(stage.told).toHaveLength(1);
+    stage.isTemporalDown = false;
+    await pass(5 * second);
+    expect(stage.told.at(-1)).toMatchObject({ attention: { code: 'credentialsRejected' } });
+  });
 });
 
-it.each([{ notFound: true }, { cancelRequested: true }])(
-  'a watch whose run an operator has ended starts again while it has orders: %j',
-  async (details) => {
-    const host = new HostStage();
-    const running = await host.watching1();
-    running.cancel(details);
-    await pass(4 * second);
-    expect(host.started, 'not while the run may still be closing').toEqual([]);
-    await pass(2 * second);
-    expect(host.started).toHaveLength(1);
-    expect(await host.polledWithin(minute)).toBe(0);
-  },
-);
+describe('what a watch tells the subscription', () => {
+  /** One order of whose end a delivery has told, and another one that goes on; counts are told each ten minutes. */
+  async function counting() {
+    const stage = new WatchStage({ pace: { counts: 10 * minute } });
+    const attempt = await stage.attemptWithOrder();
+    await stage.add('2', { pushed: true });
+    stage.service.set('1', ended());
+    stage.readByRun('1', true);
+    await pass(30 * second);
+    return { stage, attempt };
+  }
+  const counts = { read: 0, delivered: 1, from: iso(start) };
 
-it('a watch whose run an operator has ended does not start again without orders', async () => {
-  const host = new HostStage();
-  const running = host.attempt();
-  await pass(10 * second);
-  running.cancel({ notFound: true });
-  await pass(second);
-  expect(host.started).toEqual([]);
+  it('is told now and then, and nothing if nothing has changed', async () => {
+    const { stage } = await counting();
+    await pass(8 * minute);
+    expect(stage.toldCounts).toEqual([]);
+    await pass(20 * minute);
+    expect(stage.toldCounts).toEqual([counts]);
+  });
+
+  it('is told when the watch ends', async () => {
+    const { stage, attempt } = await counting();
+    stage.isLeaving = true;
+    await pass(3 * second);
+    expect([attempt.isOver, stage.toldCounts]).toEqual([true, [counts]]);
+  });
+
+  it('is not lost if Temporal does not answer', async () => {
+    const { stage } = await counting();
+    await pass(8 * minute);
+    stage.isTemporalDown = true;
+    await pass(2 * minute);
+    stage.isTemporalDown = false;
+    await pass(20 * minute);
+    expect(stage.toldCounts).toMatchObject([{ delivered: 1 }]);
+  });
 });
 
-it('polls give way to the first reads of new orders, which other processes make', async () => {
-  const host = new HostStage();
-  host.listed = Array.from({ length: 1_000 }, (_, index) => orderOf(`live-${index}`));
-  host.attempt();
-  await pass(2 * second);
-  expect(await host.polledWithin(10 * second), 'nine tenths of the budget of 16').toBeGreaterThan(140);
-  let isAdding = true;
-  const add = (): void => {
-    if (!isAdding) return;
-    void host.add(`new-${Date.now()}`);
-    setTimeout(add, 1_000 / 14);
-  };
-  add();
-  await pass(2 * second);
-  expect(await host.polledWithin(10 * second)).toBeLessThan(35);
-  isAdding = false;
-  await pass(2 * second);
-  expect(await host.polledWithin(10 * second)).toBeGreaterThan(140);
+describe('lists of live orders', () => {
+  const listedAt = (stage: WatchStage, unit: number) => stage.lists.map((at) => Math.round((at - start) / unit));
+
+  it('are made at the beginning, twice after a minute, and then each eight minutes', async () => {
+    const stage = new WatchStage();
+    await stage.attemptWithOrder();
+    await pass(20 * minute);
+    expect(listedAt(stage, minute)).toEqual([0, 1, 2, 10, 18]);
+  });
+
+  it('are made again soon when visibility does not answer, which is logged once', async () => {
+    const stage = new WatchStage();
+    stage.isVisibilityDown = true;
+    stage.begin('1');
+    stage.attempt();
+    await pass(70 * second);
+    expect(listedAt(stage, second)).toEqual([0, 2, 6, 14, 30, 60]);
+    expect(stage.warnings).toHaveLength(1);
+    stage.isVisibilityDown = false;
+    await pass(40 * second);
+    expect(stage.asked.length).toBeGreaterThan(0);
+  });
+});
+
+describe('the run of a watch', () => {
+  const name = toAccountName('acme');
+
+  it('is asked for once a minute for each account, and not for one whose watch this worker holds', async () => {
+    const stage = new WatchStage();
+    for (let turn = 0; turn < 60; turn += 1) {
+      await stage.watching.start(name);
+      await pass(3 * second);
+    }
+    expect(stage.started).toHaveLength(3);
+    await stage.attemptWithOrder();
+    await stage.watching.start(account.name);
+    expect(stage.started).toHaveLength(3);
+  });
+
+  it('is asked for at once when the watch has just ended here', async () => {
+    const stage = new WatchStage();
+    const attempt = stage.attempt();
+    await pass(3 * minute);
+    expect(attempt.end).toBe('idle');
+    await stage.watching.start(account.name);
+    expect(stage.started).toHaveLength(1);
+    const again = stage.attempt();
+    await pass(5 * second);
+    again.cancel({ cancelRequested: true });
+    await pass(second);
+    await stage.watching.start(account.name);
+    expect(stage.started).toHaveLength(2);
+  });
+
+  it('is asked for again at once after Temporal did not answer, which is no failure', async () => {
+    const stage = new WatchStage();
+    stage.isTemporalDown = true;
+    await stage.watching.start(name);
+    stage.isTemporalDown = false;
+    await stage.watching.start(name);
+    expect(stage.started).toHaveLength(1);
+  });
+
+  it('is asked for of one account after the other when a worker starts, until it leaves', async () => {
+    const stage = new WatchStage();
+    const starting = stage.watching.startAll(ids(100, 'acme-').map((one) => toAccountName(one)));
+    await pass(second);
+    expect(stage.started.length).toBeGreaterThan(10);
+    expect(stage.started.length).toBeLessThanOrEqual(21);
+    stage.isLeaving = true;
+    await pass(second);
+    await starting;
+    expect(stage.started.length).toBeLessThanOrEqual(21);
+  });
+
+  it.each([{ notFound: true }, { cancelRequested: true }])(
+    'starts again while it has orders when an operator has ended it: %j',
+    async (details) => {
+      const stage = new WatchStage();
+      const attempt = await stage.attemptWithOrder();
+      attempt.cancel(details);
+      await pass(4 * second);
+      expect(stage.started, 'not while the run may still be closing').toEqual([]);
+      await pass(2 * second);
+      expect(stage.started).toHaveLength(1);
+      expect(await pollsWithin(stage, minute)).toBe(0);
+    },
+  );
+
+  it('does not start again without orders', async () => {
+    const stage = new WatchStage();
+    const attempt = stage.attempt();
+    await pass(10 * second);
+    attempt.cancel({ notFound: true });
+    await pass(10 * second);
+    expect(stage.started).toEqual([]);
+  });
 });
