@@ -1,30 +1,68 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { tokenRequestsIn } from '../../dev/sandbox/ledger-questions.js';
+import { freePort } from '../../dev/stack/temporal/free-port.js';
 import type { RideInterface } from '../../src/domain/account.js';
 import { fromFollowOrderId } from '../../src/domain/workflow-ids.js';
+import { jsonFile } from '../support/json-file.js';
 import { isLong } from '../support/long.js';
 import { useFleet } from '../support/worker/fleet.js';
+import { startWorkerProcess } from '../support/worker/process.js';
 
 const lifetimeMs = isLong ? 30_000 : 10_000;
 const renewals = isLong ? 5 : 2;
-const size = isLong ? { workers: 8, orders: 200 } : { workers: 4, orders: 100 };
+/** Half of the workers hold one account each, the others hold both. */
+const size = isLong ? { ofEach: 2, ofBoth: 4, orders: 200 } : { ofEach: 1, ofBoth: 2, orders: 100 };
 /** A fifth of a short lifetime: renewed this long before its end. */
 const aheadMs = lifetimeMs / 5;
 /** A lifetime counts from the sending of a request; the sandbox notes when it came. */
 const onTheWayMs = 2_000;
 
+const interfaces = ['partner', 'business'] as const;
 const tokenLifetimeSeconds = lifetimeMs / 1_000;
-const fleet = useFleet(size.workers, {
+const fleet = useFleet(size.ofBoth, {
   sandbox: { partner: { tokenLifetimeSeconds }, business: { tokenLifetimeSeconds } },
   env: { FARETRAIL_POLL_ACTIVE_MS: '3000', FARETRAIL_POLL_RESERVED_MS: '3000' },
+});
+
+/** The metrics of a worker that holds this account alone. */
+const metricsOf = new Map<RideInterface, () => Promise<string>>();
+beforeAll(async () => {
+  const { accounts } = JSON.parse(readFileSync(fleet.env.FARETRAIL_ACCOUNTS_FILE ?? '', 'utf8'));
+  for (const name of interfaces) {
+    const FARETRAIL_ACCOUNTS_FILE = jsonFile({ accounts: { [name]: accounts[name] } });
+    for (let worker = 0; worker < size.ofEach; worker += 1) {
+      const FARETRAIL_METRICS_PORT = String(await freePort());
+      const env = { ...fleet.env, FARETRAIL_ACCOUNTS_FILE, FARETRAIL_METRICS_PORT };
+      fleet.workers.push(await startWorkerProcess(env));
+      metricsOf.set(name, async () => await (await fetch(`http://127.0.0.1:${FARETRAIL_METRICS_PORT}/metrics`)).text());
+    }
+  }
 });
 
 const tokenRequests = () =>
   tokenRequestsIn(fleet.sandbox.ledger()).map(({ times }) => times.map((at) => new Date(at).getTime()));
 const tokenRequestCounts = () => tokenRequests().map((times) => times.length);
 
-it(`${size.workers} worker processes and ${size.orders} orders make one token request per lifetime, one at the cold start, two after a revocation`, async () => {
+/** No worker without the credentials of an account was asked for its token. */
+async function expectOwnTokensAlone(): Promise<void> {
+  for (const name of interfaces) {
+    const requests = (await metricsOf.get(name)?.())?.match(/^faretrail_token_requests_total\{.*$/gm) ?? [];
+    for (const request of requests) expect(request).toContain(`account="${name}"`);
+  }
+  const { taskQueue } = fleet.place.config;
+  const query = `TaskQueue = '${taskQueue}' AND WorkflowType = 'accessToken'`;
+  for await (const { workflowId } of fleet.client.workflow.list({ query })) {
+    const { events } = await fleet.client.workflow.getHandle(workflowId).fetchHistory();
+    const queues = events?.flatMap((event) => event.activityTaskScheduledEventAttributes?.taskQueue?.name ?? []);
+    expect(new Set(queues)).toEqual(new Set([`${taskQueue}.${workflowId.split('/')[1]}.token`]));
+    const attempts = events?.flatMap((event) => event.activityTaskStartedEventAttributes?.attempt ?? []);
+    expect(new Set(attempts)).toEqual(new Set([1]));
+  }
+}
+
+it(`worker processes that hold both accounts, or one of them, make one token request per lifetime for ${size.orders} orders, one at the cold start, two after a revocation`, async () => {
   const handles = await fleet.followOrders(size.orders, [['Driving', 0]]);
   const many = expect.toSatisfy((reads: number) => reads >= 100);
   await expect
@@ -38,6 +76,7 @@ it(`${size.workers} worker processes and ${size.orders} orders make one token re
     const distances = times.slice(1).map((at, index) => at - (times[index] ?? 0));
     expect(Math.min(...distances)).toBeGreaterThanOrEqual(lifetimeMs - aheadMs - onTheWayMs);
   }
+  await expectOwnTokensAlone();
 
   await sleep(aheadMs); // a token that is rejected at its first use tells of a wrong account, not of a revocation
   const before = tokenRequestCounts();

@@ -62,3 +62,14 @@ it('while Temporal is away the worker polls the orders that it knows, and tells 
   await shows(late, { status: 'Driving' });
   await Promise.all([late, ...runs].map((run) => run.terminate()));
 });
+
+it('a worker that is stopped while Temporal does not answer ends soon, as after any stop', async () => {
+  const [worker = expect.fail('no worker')] = fleet.workers.splice(0);
+  process.kill(server.pid, 'SIGSTOP');
+  // Without a limit of ours it takes half a minute.
+  const code = await Promise.race([worker.stop(), sleep(15_000, 'not yet')]);
+  process.kill(server.pid, 'SIGCONT');
+  if (code !== 0) await worker.kill();
+  expect(code).toBe(0);
+  expect(worker.output()).toContain('all calls under way have ended');
+}, 60_000);

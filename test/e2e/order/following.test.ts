@@ -1,22 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import type { RideInterface } from '../../../src/domain/account.js';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
 import { deliver, newDelivery } from '../../support/delivery/deliveries.js';
-import { isLong } from '../../support/long.js';
-import {
-  announcedCourses,
-  announcedStack,
-  followed,
-  goThroughAnnounced,
-  isQuiet,
-  readStatuses,
-} from '../../support/order/courses.js';
+import { isQuiet, readStatuses } from '../../support/order/courses.js';
 import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 
-const stack = useOrderStack(announcedStack);
+// Announced orders are polled often, so that a poll meets whatever happens beside it.
+const stack = useOrderStack({ env: { FARETRAIL_POLL_PUSHED_MS: '400' } });
 
 /** Follows an order that goes on to its next status once the one before was seen. */
 async function followThrough(at: RideInterface, [first = '', ...others]: string[], more = {}): Promise<OrderTrail> {
@@ -34,7 +26,9 @@ async function followThrough(at: RideInterface, [first = '', ...others]: string[
 }
 
 async function announced(statuses: string[]): Promise<{ orderId: string; handle: FollowHandle }> {
-  const { orderId, handle } = await followed(stack);
+  const orderId = stack.newOrder('business', [['Routing', 0]]);
+  const handle = await stack.follow('business', orderId);
+  await shows(handle, { status: 'Routing' });
   for (const status of statuses) {
     stack.sandbox.setStatus('business', orderId, status);
     await deliver(handle, newDelivery());
@@ -92,14 +86,4 @@ describe.concurrent('the poll of an order whose changes were announced', () => {
       if (before.length === 0) expect(timeline.filter((one) => one.status === 'Waiting')).toEqual([]);
     },
   );
-});
-
-it('an order shows every course in its order, announced or not, and its end', {
-  timeout: isLong ? 1_800_000 : 120_000,
-}, async () => {
-  stack.sandbox.setFault({ kind: 'slow', delayMs: 100, operation: 'orderDetails' });
-  const property = fc.asyncProperty(announcedCourses, async (all) => {
-    await Promise.all(all.map(async (steps) => (await goThroughAnnounced(stack, steps)).terminate()));
-  });
-  await fc.assert(property, { numRuns: isLong ? 100 : 4, endOnFailure: true });
 });

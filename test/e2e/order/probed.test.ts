@@ -27,10 +27,13 @@ async function probed(): Promise<string> {
   return file;
 }
 
-const stack = useOrderStack(async () => ({ sandbox: stranger, env: { FARETRAIL_CONTRACT_FILE: await probed() } }));
+const stack = useOrderStack(async () => ({
+  ...{ sandbox: stranger, env: { FARETRAIL_CONTRACT_FILE: await probed() } },
+  clockAheadMs: 180_000,
+}));
 
 it.each(['partner', 'business'] as const)(
-  'an order of %s is followed with the profile that the probe wrote',
+  'an order of %s is followed with the profile that the probe wrote, and no instant of its trail lies in the future, though the clock of the worker is ahead',
   async (at) => {
     const orderId = stack.newOrder(at, [['Routing', 0]]);
     const handle = await stack.follow(at, orderId);
@@ -38,6 +41,10 @@ it.each(['partner', 'business'] as const)(
     stack.sandbox.setStatus(at, orderId, 'Driving');
     await shows(handle, { status: 'Driving' });
     stack.sandbox.setStatus(at, orderId, 'Completed');
-    expect(await handle.result()).toMatchObject({ status: 'Completed', outcome: 'completed', terminal: true });
+    const { since, timeline, ...trail } = await handle.result();
+    expect(trail).toMatchObject({ status: 'Completed', outcome: 'completed', terminal: true });
+    expect(timeline.map(({ status }) => status)).toEqual(['Routing', 'Driving', 'Completed']);
+    for (const instant of [since, ...timeline.map((entry) => entry.at)])
+      expect(Date.parse(instant)).toBeLessThanOrEqual(Date.now() + 1_000);
   },
 );

@@ -83,18 +83,6 @@ describe('a ride', () => {
   });
 });
 
-it.each(['dropConnection', 'serverError'] as const)(
-  'a create whose answer was lost by %s is repeated under the same id: one order',
-  async (kind) => {
-    stack.sandbox.setRideSettings({ script: completes });
-    stack.sandbox.setFault({ kind, operation: 'createOrder', when: 'answer', times: 1 });
-    const { handle, requestId } = await ordered();
-    expect(await handle.result()).toMatchObject({ outcome: 'completed' });
-    expect(creates(requestId)).toHaveLength(2);
-    expect(ordersOf(stack, requestId)).toHaveLength(1);
-  },
-);
-
 describe('a create that is refused', () => {
   const partner = { account: toAccountName('partner') };
   it.each([

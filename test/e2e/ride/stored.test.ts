@@ -48,7 +48,7 @@ describe('the store', () => {
     expect(await attentionOf(requestId)).toEqual([]);
   });
 
-  it('shows that a ride waits for a person, and until when', async () => {
+  it('shows that a ride waits for a person, and until when; erasing its order takes the ride, its receipts and its attention away', async () => {
     const { handle, requestId } = await doubtfulRide(stack);
     await isStored(requestId, { order_id: null, ended: false, attention: 'outcomeUnknown' });
     expect(await attentionOf(requestId)).toEqual([{ kind: 'ride', code: 'outcomeUnknown', cleared_at: null }]);
@@ -61,6 +61,17 @@ describe('the store', () => {
     await handle.executeUpdate('cancelRide');
     await handle.result();
     await isStored(requestId, { ended: true, outcome: 'cancelled' });
+    const at = new Date().toISOString();
+    const amounts = { currency: 'EUR', total: '7.50', net: null, tax: null };
+    const change = { account, orderId: toOrderId(orderId), ...amounts };
+    await opened.store.record({ run: 'run', notice: 1, at, type: 'ride.receipt', change });
+    const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_STORE_URL: postgres.url };
+    await areListed(stack.client, 'Completed', [`order/business/${orderId}`, handle.workflowId]);
+    const { stdout, stderr } = await runHere(['erase', 'business', orderId, '--yes', '--json'], env);
+    expect(stdout, stderr).not.toBe('');
+    expect(JSON.parse(stdout).storedRows).toBeGreaterThan(3);
+    expect(await rideOf(requestId)).toBeUndefined();
+    expect([await attentionOf(requestId), await receiptsOf(orderId)]).toEqual([[], []]);
   });
 
   it('has a ride that a person gave up, without that person’s words', async () => {
@@ -98,25 +109,5 @@ describe('the store', () => {
     await handle.executeUpdate('cancelRide');
     await handle.result();
     await isStored(requestId, { ended: true, run: handle.firstExecutionRunId });
-  });
-
-  it('forgets the ride, its receipts and its attention with the order', async () => {
-    const { handle, requestId } = await doubtfulRide(stack);
-    const orderId = ordersOf(stack, requestId)[0]?.orderId ?? '';
-    await handle.executeUpdate('resolveRide', { args: [{ orderId }] });
-    await handle.executeUpdate('cancelRide');
-    await handle.result();
-    const at = new Date().toISOString();
-    const amounts = { currency: 'EUR', total: '7.50', net: null, tax: null };
-    const change = { account, orderId: toOrderId(orderId), ...amounts };
-    await opened.store.record({ run: 'run', notice: 1, at, type: 'ride.receipt', change });
-    const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_STORE_URL: postgres.url };
-    await areListed(stack.client, 'Completed', [`order/business/${orderId}`, handle.workflowId]);
-    const { stdout, stderr } = await runHere(['erase', 'business', orderId, '--yes', '--json'], env);
-    expect(stdout, stderr).not.toBe('');
-    const { storedRows } = JSON.parse(stdout);
-    expect(storedRows).toBeGreaterThan(3);
-    expect(await rideOf(requestId)).toBeUndefined();
-    expect([await attentionOf(requestId), await receiptsOf(orderId)]).toEqual([[], []]);
   });
 });

@@ -1,27 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
-import { toAccountName, toScope } from '../../../src/domain/keys.js';
 import type { AccessTokenInput, TokenLease } from '../../../src/domain/token-lease.js';
-import { accessTokenId } from '../../../src/domain/workflow-ids.js';
-import { createSealer } from '../../../src/sealing/sealer.js';
 import type { accessToken } from '../../../src/workflows/access-token.js';
 import type { OrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { continued } from '../../support/runs.js';
+import { leaseStart } from '../../support/token/leases.js';
 import { completed, ended, firstRunOf, type Path, type Paths } from './path.js';
 
-/** A token lease that nothing else uses: its scope differs each time, and the business interface grants any order of them. */
+/** A token lease that nothing else uses. */
 async function openLease(stack: OrderStack, more: Partial<AccessTokenInput> = {}) {
-  const business = stack.config.accounts.find(({ name }) => name === 'business');
-  const { keyedHash } = createSealer(stack.config.sealingKeys);
-  const credentialId = keyedHash(business?.clientId ?? '', business?.clientSecret ?? '');
-  const key = { account: toAccountName('business'), scope: toScope('finance'), credentialId };
-  // The id of no account's lease, so that the account's own is left alone.
-  const handle = await stack.client.workflow.start<typeof accessToken>('accessToken', {
-    workflowId: `${accessTokenId(key)}-${randomUUID()}`,
-    taskQueue: stack.config.taskQueue,
-    args: [{ ...key, ...more }],
-  });
+  const handle = await stack.client.workflow.start<typeof accessToken>('accessToken', leaseStart(stack, more));
   const published = async () => (await handle.describe()).memo?.lease as TokenLease | undefined;
   return {
     handle,

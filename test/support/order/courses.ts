@@ -8,15 +8,10 @@ import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
 import { repeatWhenLost } from '../../../src/temporal/runs.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
-import { deliver, newDelivery, portOf } from '../delivery/deliveries.js';
+import { newDelivery, portOf } from '../delivery/deliveries.js';
 import { patient } from '../patience.js';
 import { followAgain } from './ends.js';
-import { type FollowHandle, type OrderStack, type OrderStackOptions, shows, trailOf } from './stack.js';
-
-const pushedMs = 400;
-
-/** Polls announced orders often, so that a poll meets whatever happens beside it. */
-export const announcedStack: OrderStackOptions = { env: { FARETRAIL_POLL_PUSHED_MS: String(pushedMs) } };
+import type { FollowHandle, OrderStack, OrderStackOptions } from './stack.js';
 
 export const readStatuses = ({ timeline }: OrderTrail): string[] =>
   timeline.flatMap(({ source, status }) => (source === 'read' ? [status] : []));
@@ -28,63 +23,20 @@ function isSubsequence(part: readonly string[], whole: readonly string[]): boole
   return at === part.length;
 }
 
-export async function followed(stack: OrderStack): Promise<{ orderId: string; handle: FollowHandle }> {
-  const orderId = stack.newOrder('business', [['Routing', 0]]);
-  const handle = await stack.follow('business', orderId);
-  await shows(handle, { status: 'Routing' });
-  return { orderId, handle };
-}
-
-/** The run adds no event while the order is read so many times; an answer that was on its way during a change may cost one more read
- *  before. Gives the number of its events. */
+/** The run adds no event while the order is read so many times; an answer that was on its way during a change may cost one more read before. */
 export async function isQuiet(
   { sandbox }: OrderStack,
   { handle, orderId }: { handle: FollowHandle; orderId: string },
   times: number,
-): Promise<number> {
+): Promise<void> {
   const reads = () => sandbox.ledger({ orderId }).length;
   const readTimes = (before: number) => vi.waitFor(() => expect(reads()).toBeGreaterThan(before + times), patient);
   await readTimes(reads());
-  return await vi.waitFor(async () => {
+  await vi.waitFor(async () => {
     const { historyLength } = await handle.describe();
     await readTimes(reads());
     expect((await handle.describe()).historyLength).toBe(historyLength);
-    return historyLength;
   }, patient);
-}
-
-/** What happens to an order: it changes with or without a delivery, or time passes. */
-type Step = { do: 'change' | 'announce'; to: string } | { do: 'wait'; ms: number };
-
-const changes = fc.record({
-  do: fc.constantFrom('change' as const, 'announce' as const),
-  to: fc.constantFrom('Routing', 'Confirmed', 'Driving'),
-});
-const waits = fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 2 * pushedMs }) });
-
-/** Four courses, which four orders take side by side. */
-export const announcedCourses = fc.array(fc.array(fc.oneof(changes, waits), { maxLength: 12 }), {
-  minLength: 4,
-  maxLength: 4,
-});
-
-/** Takes a new order through the course and checks that its run shows it. The run goes on. */
-export async function goThroughAnnounced(stack: OrderStack, steps: readonly Step[]): Promise<FollowHandle> {
-  const { orderId, handle } = await followed(stack);
-  const course = ['Routing'];
-  for (const step of steps) {
-    if (step.do === 'wait') {
-      await sleep(step.ms);
-      continue;
-    }
-    stack.sandbox.setStatus('business', orderId, step.to);
-    if (step.to !== course.at(-1)) course.push(step.to);
-    if (step.do === 'announce') await deliver(handle, newDelivery());
-  }
-  await shows(handle, { status: course.at(-1) ?? '' });
-  const read = readStatuses(await trailOf(handle));
-  expect(isSubsequence(read, course), `${read} of ${course}`).toBe(true);
-  return handle;
 }
 
 /** Whatever is read is read because of a message, or because a run continued as new. */
