@@ -76,7 +76,7 @@ const startEach = (
 
 const notRefused = (outcomes: [string, string][], wanted: RegExp) => outcomes.filter(([, said]) => !wanted.test(said));
 
-describe('a start of any type', () => {
+describe.concurrent('a start of any type', () => {
   it('with an input that cannot be decoded, or is of no shape, fails at once and says which field', async () => {
     const forms = Object.entries({ ...undecodable, ...readable });
     const outcomes = await startEach(
@@ -118,7 +118,7 @@ describe('a start of any type', () => {
   });
 });
 
-it('an activity that throws or answers what the core of the SDK does not take is tried again, and its worker goes on', async () => {
+it.concurrent('an activity that throws or answers what the core of the SDK does not take is tried again, and its worker goes on', async () => {
   const raise = (error: unknown) => (): never => {
     throw error;
   };
@@ -139,7 +139,7 @@ it('an activity that throws or answers what the core of the SDK does not take is
   expect([...mischief.values()].flat(), 'all was done').toEqual([]);
 });
 
-it('a memo of any kind, of a run of any type, leaves the readers of our memos unharmed', async () => {
+it.concurrent('a memo of any kind, of a run of any type, leaves the readers of our memos unharmed', async () => {
   const client = new Client({
     connection: stack.client.connection,
     dataConverter: toDataConverter(stack.config.payloads),
@@ -212,7 +212,7 @@ async function nextToken(lease: WorkflowHandle, insteadOf: string | null): Promi
   }, patient);
 }
 
-it('a run continues as new before the server takes no more signals, though it can use none of them', async () => {
+it.concurrent('a run continues as new before the server takes no more signals, though it can use none of them', async () => {
   const orderId = stack.newOrder('business', [['Driving', 0]]);
   const limits = { maxEvents: 10, maxSignals: 30 };
   const order = await stack.follow('business', orderId, {}, limits);
@@ -231,7 +231,7 @@ it('a run continues as new before the server takes no more signals, though it ca
   );
 });
 
-describe('runs of every type', () => {
+describe.concurrent('runs of every type', () => {
   let runs: Awaited<ReturnType<typeof startAll>>;
   let handles: WorkflowHandle[];
   let taken: Definition[][];
@@ -258,7 +258,7 @@ describe('runs of every type', () => {
     return outcomes;
   };
 
-  it('take all the messages that the code defines', async () => {
+  it.sequential('take all the messages that the code defines', async () => {
     const isTaken = ({ type, name }: Definition) => taken.flat().some((one) => one.type === type && one.name === name);
     expect(
       Object.values(messages)
@@ -267,7 +267,7 @@ describe('runs of every type', () => {
     ).toEqual([]);
   });
 
-  it('refuse updates that cannot be decoded, or are of no shape', async () => {
+  it.sequential('refuse updates that cannot be decoded, or are of no shape', async () => {
     const forms = { ...undecodable, ...misshapen };
     const outcomes = await send('update', forms, (handle, name, value) =>
       handle.executeUpdate(name, { args: [value] }),
@@ -284,7 +284,7 @@ describe('runs of every type', () => {
     expect(await refusal(runs.order.executeUpdate('noSuchUpdate', { args: [raw('')] }))).not.toBe('taken');
   });
 
-  it('go on after signals that cannot be decoded, or are of no shape', { timeout: 180_000 }, async () => {
+  it.sequential('go on after signals that cannot be decoded, or are of no shape', { timeout: 180_000 }, async () => {
     const first = await nextToken(runs.lease, null);
     await send('signal', { ...undecodable, ...readable }, (handle, name, value) => handle.signal(name, value));
     await Promise.all(handles.map((handle) => handle.signal('noSuchSignal', undecodable.NaN)));

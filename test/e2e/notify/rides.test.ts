@@ -5,7 +5,6 @@ import type { RequestRideInput } from '../../../src/domain/ride/input.js';
 import type { RideNotice } from '../../../src/domain/ride/notice.js';
 import type { RequestRideProgress } from '../../../src/workflows/ride/request-ride.js';
 import { newRide, stop } from '../../dev/sandbox/booking-calls.js';
-import { noticesOf } from '../../support/notify/notices.js';
 import { numberOf, startToldWorkflow, useNotifyReceiver } from '../../support/notify/receiver.js';
 import { useOrderStack } from '../../support/order/stack.js';
 import {
@@ -162,19 +161,6 @@ it('a ride that continues as new tells nothing twice, and forgets nothing that a
   await expect.poll(silent.known, { timeout: 20_000 }).toEqual(all);
   for (const { told } of [url, silent])
     expect(told().map(numberOf)).toEqual([1, 2].map((n) => `msg_${handle.firstExecutionRunId}_${n}`));
-});
-
-it('a silent URL delays no result, and is told of the ride later', async () => {
-  const silent = newUrl();
-  receiver.answer(silent.path, 503);
-  const { handle } = await ride({ notify: silent.notify, order: newRide({ stops: [] }) });
-  const asked = Date.now();
-  await failureOf(handle.result());
-  expect(Date.now() - asked).toBeLessThan(15_000);
-  expect(silent.known()).toEqual([]);
-  receiver.answer(silent.path, 204);
-  expect(await noticesOf(stack, handle).result()).toEqual({ missed: null });
-  expect(silent.known()).toEqual([{ ...ended, failure: 'InvalidInput' }]);
 });
 
 it('a workflow among the receivers gets the changes of the order from its run, and nothing from the ride', async () => {

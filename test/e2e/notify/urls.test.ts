@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowFailedError } from '@temporalio/client';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { CompanyReportEvent } from '../../../src/domain/report.js';
 import type { FollowOrderLimits } from '../../../src/workflows/order/follow-order.js';
 import { deliver, newReport, reported } from '../../support/delivery/deliveries.js';
@@ -8,6 +8,7 @@ import { isLong } from '../../support/long.js';
 import { noticesOf, startNotices } from '../../support/notify/notices.js';
 import { numberOf, useNotifyReceiver } from '../../support/notify/receiver.js';
 import { type FollowHandle, shows, useOrderStack } from '../../support/order/stack.js';
+import { patient } from '../../support/patience.js';
 import { continued, detailsOf } from '../../support/runs.js';
 
 const receiver = useNotifyReceiver();
@@ -46,6 +47,11 @@ const shownNotices = (handle: FollowHandle) => shownOf(noticesOf(stack, handle))
 
 const newPath = (): string => `/${randomUUID()}`;
 
+const takes = (path: string, statuses: string[], timeout = 60_000): Promise<void> =>
+  vi.waitFor(() => expect(receiver.taken(path)).toEqual(statuses), { ...patient, timeout });
+const showsNotices = (handle: FollowHandle, what: string | RegExp): Promise<void> =>
+  vi.waitFor(async () => expect(await shownNotices(handle)).toMatch(what), patient);
+
 /** Reports about an ended order, to this path; the run ends a second after the last one. */
 const report = (path: string) =>
   reported(stack, {
@@ -54,13 +60,13 @@ const report = (path: string) =>
     limits: { maxSignals: 3, quietMs: 1_000 },
   });
 
-describe('a URL', () => {
+describe.concurrent('a URL', () => {
   it('gets each change and the end, in their order, as signed JSON', async () => {
     const path = newPath();
     const followed = await follow([path]);
     await ride(followed);
     const { since } = await followed.handle.result();
-    await expect.poll(() => receiver.taken(path)).toEqual(course);
+    await takes(path, course);
     const told = receiver.received.filter((one) => one.path === path);
     expect(told.map(({ event }) => [event.type, event.data.rawStatus, event.data.outcome])).toEqual([
       ['order.changed', 'Routing', null],
@@ -84,7 +90,7 @@ describe('a URL', () => {
     const path = newPath();
     receiver.answer(path, 500, 503, 204, 429, 204);
     await endedRide([path]);
-    await expect.poll(() => receiver.taken(path)).toEqual(course);
+    await takes(path, course);
     const attempts = receiver.received.filter((one) => one.path === path);
     expect(attempts.map(({ status }) => status)).toEqual([500, 503, 204, 429, 204, 204, 204]);
     expect(new Set(attempts.slice(0, 3).map(({ id }) => id)).size).toBe(1);
@@ -96,8 +102,8 @@ describe('a URL', () => {
     const followed = await follow([down, up]);
     await ride(followed);
     expect(await followed.handle.result()).toMatchObject({ outcome: 'completed' });
-    await expect.poll(() => shownNotices(followed.handle)).toMatch(/4 wait for 127\.0\.0\.1:\d+: next no\. 1,/);
-    await expect.poll(() => receiver.taken(up)).toEqual(course);
+    await showsNotices(followed.handle, /4 wait for 127\.0\.0\.1:\d+: next no\. 1,/);
+    await takes(up, course);
     receiver.answer(down, 204);
     expect(await noticesOf(stack, followed.handle).result()).toEqual({ missed: null });
     expect(receiver.taken(down)).toEqual(course);
@@ -110,7 +116,7 @@ describe('a URL', () => {
     receiver.answer(path, 500);
     const followed = await follow([path]);
     await shows(followed.handle, { status: 'Routing' });
-    await expect.poll(() => receiver.received.some((one) => one.path === path)).toBe(true);
+    await vi.waitFor(() => expect(receiver.received.some((one) => one.path === path)).toBe(true), patient);
     const late = noticesOf(stack, followed.handle);
     await late.cancel();
     await expect(late.result()).rejects.toThrow(WorkflowFailedError);
@@ -118,7 +124,7 @@ describe('a URL', () => {
     receiver.answer(path, 204);
     await ride(followed);
     await followed.handle.result();
-    await expect.poll(() => receiver.taken(path)).toEqual(course.slice(1));
+    await takes(path, course.slice(1));
     expect(await noticesOf(stack, followed.handle).result()).toEqual({ missed: null });
   });
 
@@ -129,9 +135,9 @@ describe('a URL', () => {
     const path = newPath();
     receiver.answer(path, status, 204);
     const followed = await endedRide([path]);
-    await expect.poll(() => receiver.taken(path)).toEqual(taken);
+    await takes(path, [...taken]);
     const { host } = new URL(receiver.origin);
-    await expect.poll(() => shownNotices(followed.handle)).toContain(missed.replace('HOST', host));
+    await showsNotices(followed.handle, missed.replace('HOST', host));
     expect(await noticesOf(stack, followed.handle).result()).toMatchObject({ missed: { count: 1, last: 1 } });
     expect(receiver.received.filter((one) => one.path === path)).toHaveLength(taken.length + 1);
   });
@@ -139,8 +145,8 @@ describe('a URL', () => {
   it('whose origin no setting allows is not called, and the order is followed all the same', async () => {
     const path = newPath();
     const followed = await endedRide(['https://elsewhere.example/hook', path]);
-    await expect.poll(() => receiver.taken(path)).toEqual(course);
-    await expect.poll(() => shownNotices(followed.handle)).toContain('Not taken: 4, last no. 4: Add');
+    await takes(path, course);
+    await showsNotices(followed.handle, 'Not taken: 4, last no. 4: Add');
   });
 
   it('that is down does not keep a run from continuing as new, and loses nothing by it', async () => {
@@ -149,7 +155,7 @@ describe('a URL', () => {
     const followed = await follow([down, up], { maxEvents: 12, maxSignals: 100 });
     await ride(followed);
     const { handle } = followed;
-    await expect.poll(() => receiver.taken(up).at(-1)).toBe('Completed');
+    await vi.waitFor(() => expect(receiver.taken(up).at(-1)).toBe('Completed'), patient);
     expect((await handle.describe()).runId).not.toBe(handle.firstExecutionRunId);
     await handle.result();
     receiver.answer(down, 204);
@@ -170,6 +176,24 @@ describe('a URL', () => {
     expect(await newest.result()).toEqual({ missed: null });
     expect(receiver.taken(path)).toEqual(Array.from({ length: 9 }, (_, n) => String(n + 1)));
   });
+
+  it('that takes notices of reports and is down delays no end, and is told of each with its receipt, in order, across continue-as-new', async () => {
+    const at = (path: string) => receiver.received.filter((one) => one.path === path);
+    const path = newPath();
+    receiver.answer(path, 500);
+    const handle = await report(path);
+    const second = newReport();
+    for (let sent = 0; sent < 3; sent += 1) await deliver(handle, second);
+    await continued(handle);
+    expect(await handle.result()).toMatchObject({ reports: [{}, { deliveryId: second.deliveryId }] });
+    receiver.answer(path, 204);
+    const taken = () => at(path).filter(({ status }) => status === 204);
+    const reports = () => taken().map(({ event }) => (event as unknown as CompanyReportEvent).data.reports.length);
+    await vi.waitFor(() => expect(reports().at(-1)).toBe(2), patient);
+    expect(reports()).toEqual([...reports()].sort());
+    expect(taken().at(-1)?.event).toMatchObject({ type: 'report.changed', data: { account: 'business' } });
+    expect(taken().at(-1)?.event).toHaveProperty('data.receipt.payment_summary.total_inc_tax', '22.00');
+  });
 });
 
 /** In the long form 200 notices over a minute of resets; pauses between attempts then reach half a minute. */
@@ -181,23 +205,5 @@ it(`a receiver that resets connections for ${resetMs / 1_000} s gets every chang
   const paths = Array.from({ length: toldOrders }, newPath);
   receiver.resetFor(resetMs);
   await Promise.all(paths.map((path) => endedRide([path])));
-  for (const path of paths) await expect.poll(() => receiver.taken(path), { timeout: 200_000 }).toEqual(course);
-});
-
-it('a URL that takes notices of reports and is down delays no end, and is told of each with its receipt, in order, across continue-as-new', async () => {
-  const at = (path: string) => receiver.received.filter((one) => one.path === path);
-  const path = newPath();
-  receiver.answer(path, 500);
-  const handle = await report(path);
-  const second = newReport();
-  for (let sent = 0; sent < 3; sent += 1) await deliver(handle, second);
-  await continued(handle);
-  expect(await handle.result()).toMatchObject({ reports: [{}, { deliveryId: second.deliveryId }] });
-  receiver.answer(path, 204);
-  const taken = () => at(path).filter(({ status }) => status === 204);
-  const reports = () => taken().map(({ event }) => (event as unknown as CompanyReportEvent).data.reports.length);
-  await expect.poll(() => reports().at(-1)).toBe(2);
-  expect(reports()).toEqual([...reports()].sort());
-  expect(taken().at(-1)?.event).toMatchObject({ type: 'report.changed', data: { account: 'business' } });
-  expect(taken().at(-1)?.event).toHaveProperty('data.receipt.payment_summary.total_inc_tax', '22.00');
+  for (const path of paths) await takes(path, course, 200_000);
 });

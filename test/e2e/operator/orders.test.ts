@@ -60,7 +60,7 @@ function expectOneContentForEachId(path: string): void {
 
 const kinds = isLong ? (['nothing', 'all'] as const) : (['nothing'] as const);
 
-it('an order tells and records each change after a reset of its run to each of its tasks', {
+it.concurrent('an order tells and records each change after a reset of its run to each of its tasks', {
   timeout: 600_000,
 }, async () => {
   const order = await follow();
@@ -83,7 +83,7 @@ it('an order tells and records each change after a reset of its run to each of i
   expectOneContentForEachId(order.path);
 });
 
-it('the run of an order that has ended ends as before after a reset to each of its tasks', {
+it.concurrent('the run of an order that has ended ends as before after a reset to each of its tasks', {
   timeout: 600_000,
 }, async () => {
   const order = await follow();
@@ -95,6 +95,27 @@ it('the run of an order that has ended ends as before after a reset to each of i
     expect(await order.current.result(), `reset to ${point}`).toMatchObject({ outcome: 'completed' });
     await areTold(order, 'Completed', `reset to ${point}`);
   }
+  expectOneContentForEachId(order.path);
+});
+
+it.concurrent('notices that wait arrive after a reset of the run that sends them to each of its tasks', async () => {
+  const order = await follow();
+  await areTold(order, 'Routing', 'before');
+  receiver.answer(order.path, 503);
+  await order.change('Completed');
+  await order.run.result();
+  const { notices: late } = order;
+  await isPending(late, 'notifyUrl');
+  const { workflowId, runId } = await late.describe();
+  for (const point of await resetPoints(late)) {
+    await resetRun(stack.client, { workflowId, runId }, point);
+    await isPending(late, 'notifyUrl');
+  }
+  // While it still waits: its next attempt comes soon then.
+  await actOn(stack.client, workflowId, 'notifyUrl', 'reset');
+  receiver.answer(order.path, 204);
+  await areTold(order, 'Completed', 'a reset');
+  expect(await late.result()).toEqual({ missed: null });
   expectOneContentForEachId(order.path);
 });
 
@@ -155,25 +176,4 @@ it.each(actions)('a notice and a row arrive once after an operator did this to t
   expect(await rowsOf(order.orderId)).toEqual(['Routing', 'Driving']);
   expect((await trailOf(order.current)).status).toBe('Driving');
   await order.current.terminate();
-});
-
-it('notices that wait arrive after a reset of the run that sends them to each of its tasks', async () => {
-  const order = await follow();
-  await areTold(order, 'Routing', 'before');
-  receiver.answer(order.path, 503);
-  await order.change('Completed');
-  await order.run.result();
-  const { notices: late } = order;
-  await isPending(late, 'notifyUrl');
-  const { workflowId, runId } = await late.describe();
-  for (const point of await resetPoints(late)) {
-    await resetRun(stack.client, { workflowId, runId }, point);
-    await isPending(late, 'notifyUrl');
-  }
-  // While it still waits: its next attempt comes soon then.
-  await actOn(stack.client, workflowId, 'notifyUrl', 'reset');
-  receiver.answer(order.path, 204);
-  await areTold(order, 'Completed', 'a reset');
-  expect(await late.result()).toEqual({ missed: null });
-  expectOneContentForEachId(order.path);
 });

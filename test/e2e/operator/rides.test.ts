@@ -31,10 +31,10 @@ const profiles = [
 ] as const;
 
 // One is enough in a short run: the other differs in what a ride does with an answer that was lost, which other tests hold.
-describe.each(isLong ? profiles : profiles.slice(0, 1))('a service that is %s', (_, env) => {
+describe.concurrent.each(isLong ? profiles : profiles.slice(0, 1))('a service that is %s', (_, env) => {
   const stack = useOrderStack({ env });
 
-  it('gets one create of a ride whose run is reset to each of its tasks', { timeout: 240_000 }, async () => {
+  it.sequential('gets one create of a ride whose run is reset to each of its tasks', { timeout: 240_000 }, async () => {
     const { handle, requestId } = await rideUnderWay(stack, {}, { script: goesOn });
     await handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'x' } }] }).catch(() => undefined);
     const run = { workflowId: handle.workflowId, runId: handle.firstExecutionRunId };
@@ -52,7 +52,7 @@ describe.each(isLong ? profiles : profiles.slice(0, 1))('a service that is %s', 
     await current.terminate();
   });
 
-  it('gets one create of a call whose run is reset to each of its tasks after its end', async () => {
+  it.sequential('gets one create of a call whose run is reset to each of its tasks after its end', async () => {
     const call = await startCall(stack, 'createOrder', { body: newRide() });
     await call.result();
     const creates = () =>
@@ -66,7 +66,7 @@ describe.each(isLong ? profiles : profiles.slice(0, 1))('a service that is %s', 
     }
   });
 
-  it('gets one create of a ride whose first run is reset twice, where only the run between them sent it', async () => {
+  it.sequential('gets one create of a ride whose first run is reset twice, where only the run between them sent it', async () => {
     stack.sandbox.setRideSettings({ script: goesOn });
     stack.sandbox.setFault({ kind: 'tooManyRequests', operation: 'createOrder', retryAfterSeconds: 3, times: 1 });
     const { handle, requestId } = await requestedRide(stack);
@@ -88,7 +88,7 @@ describe.each(isLong ? profiles : profiles.slice(0, 1))('a service that is %s', 
     await current.terminate();
   });
 
-  it('gets a create of a ride that was reset once a person asks, and none when that is sent to a run again', async () => {
+  it.sequential('gets a create of a ride that was reset once a person asks, and none when that is sent to a run again', async () => {
     const { handle, requestId } = await rideUnderWay(stack);
     const { workflowId, firstExecutionRunId: runId } = handle;
     const current = stack.client.workflow.getHandle(workflowId) as typeof handle;
@@ -112,7 +112,7 @@ describe.each(isLong ? profiles : profiles.slice(0, 1))('a service that is %s', 
     await current.terminate();
   });
 
-  it('gets no create of a ride that a person withdraws after a reset, unless it had one', async () => {
+  it.sequential('gets no create of a ride that a person withdraws after a reset, unless it had one', async () => {
     const { handle, requestId } = await rideUnderWay(stack);
     const [first = 0] = await resetPoints(handle);
     await handle.executeUpdate('cancelRide').catch(() => undefined);

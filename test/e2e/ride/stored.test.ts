@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { toOrderId } from '../../../src/domain/keys.js';
-import { runHere } from '../../cli/fake-process.js';
 import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { patient } from '../../support/patience.js';
 import {
@@ -14,7 +13,6 @@ import {
   rideUnderWay,
   shortLimits,
 } from '../../support/ride/rides.js';
-import { areListed } from '../../support/runs.js';
 import { useStoreStack } from '../../support/store/stack.js';
 
 const { postgres, opened, stack } = useStoreStack();
@@ -33,8 +31,8 @@ const receiptsOf = (orderId: string) =>
 
 describe('the store', () => {
   it('has a ride, its end, and each receipt with other amounts', async () => {
-    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: 6_000 });
-    const limits = { ...shortLimits, receiptUnchangedMs: 8_000 };
+    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: 4_000 });
+    const limits = { ...shortLimits, receiptUnchangedMs: 5_000 };
     const { handle, requestId } = await requestedRide(stack, { receipt: true }, { limits });
     const { orderId } = await handle.result();
     await isStored(requestId, {
@@ -65,11 +63,7 @@ describe('the store', () => {
     const amounts = { currency: 'EUR', total: '7.50', net: null, tax: null };
     const change = { account, orderId: toOrderId(orderId), ...amounts };
     await opened.store.record({ run: 'run', notice: 1, at, type: 'ride.receipt', change });
-    const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_STORE_URL: postgres.url };
-    await areListed(stack.client, 'Completed', [`order/business/${orderId}`, handle.workflowId]);
-    const { stdout, stderr } = await runHere(['erase', 'business', orderId, '--yes', '--json'], env);
-    expect(stdout, stderr).not.toBe('');
-    expect(JSON.parse(stdout).storedRows).toBeGreaterThan(3);
+    expect(await opened.store.erase({ account, orderId: toOrderId(orderId) })).toBeGreaterThan(3);
     expect(await rideOf(requestId)).toBeUndefined();
     expect([await attentionOf(requestId), await receiptsOf(orderId)]).toEqual([[], []]);
   });

@@ -104,6 +104,16 @@ async function quiet(stack: OrderStack, orderId: string): Promise<void> {
   }
 }
 
+let restarting = Promise.resolve();
+/** One after the other, whichever order asks for it. */
+function restarted(stack: OrderStack): Promise<void> {
+  restarting = restarting.then(async () => {
+    await stack.stopWorker();
+    await stack.startWorker();
+  });
+  return restarting;
+}
+
 async function take(
   stack: OrderStack,
   model: Model,
@@ -119,8 +129,7 @@ async function take(
   } else if (step.do === 'refresh') {
     await repeatWhenLost(() => handle.executeUpdate('refreshOrder'));
   } else if (step.do === 'restart worker') {
-    await stack.stopWorker();
-    await stack.startWorker();
+    await restarted(stack);
   } else if (step.do === 'end by mistake and follow again') {
     await handle.terminate();
     await followAgain(stack, handle.workflowId, limits);
@@ -140,7 +149,11 @@ async function checkEnd(stack: OrderStack, model: Model, trail: OrderTrail): Pro
   expect(await portOf(stack).toOrder(key, [late, ...sent.slice(-1)])).toBe('late');
 }
 
-export const deliveryCourses = fc.array(step, { minLength: 3, maxLength: 14 });
+/** Three courses, which three orders take side by side. */
+export const deliveryCourses = fc.array(fc.array(step, { minLength: 3, maxLength: 14 }), {
+  minLength: 3,
+  maxLength: 3,
+});
 
 /** Takes a new order through the course to its end and checks the promises on the way. Gives the id of its workflow. */
 export async function goThroughDeliveries(stack: OrderStack, steps: readonly OrderStep[]): Promise<string> {
