@@ -13,7 +13,7 @@ import { type AccountTrouble, createAccountTrouble } from './account-trouble.js'
 import type { Share } from './share.js';
 import { WatchedOrder, type WatchedRuns, type WatchParts } from './watched-order.js';
 
-/** What polls tell whoever counts. */
+/** What the metrics count of polls. */
 export interface PollEvents {
   polled?(account: string, outcome: 'unchanged' | 'changed' | 'failed', lateMs: number): void;
   hinted?(account: string): void;

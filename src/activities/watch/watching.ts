@@ -77,7 +77,7 @@ export class Watching {
     return [...this.#holds.values()];
   }
 
-  /** Sees to it that the watch of an account runs, if it was not done a short while ago. Never rejects. */
+  /** Starts the run of the watch of an account, unless that was done a short while ago. Never rejects. */
   async start(name: AccountName): Promise<void> {
     const { now, runs } = this.#ports;
     const startedAt = this.#startedAt.get(name) ?? Number.NEGATIVE_INFINITY;
@@ -86,7 +86,7 @@ export class Watching {
     await runs.start(name).catch(() => this.#startedAt.delete(name));
   }
 
-  /** Sees to it for all accounts of a worker that has just started: no run may be about to ask for its watch. */
+  /** The same for all accounts of a worker that has just started: it may be long until a run asks for its watch. */
   async startAll(names: readonly AccountName[]): Promise<void> {
     for (const name of names) {
       if (this.#ports.isLeaving()) return;
@@ -170,7 +170,7 @@ function handedOver(hold: Hold): Error {
   });
 }
 
-/** Has nobody held the watch before, or did the worker that held it leave it? Otherwise its time ran out. */
+/** No process holds the watch any more. Otherwise Temporal gave up the one before, which may poll on for some seconds. */
 function isHandedOver(): boolean {
   const { attempt, heartbeatDetails } = activityInfo();
   return attempt === 1 || (heartbeatDetails as WatchPulse | undefined)?.isLeft === true;

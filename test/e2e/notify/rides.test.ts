@@ -10,9 +10,9 @@ import { useOrderStack } from '../../support/order/stack.js';
 import {
   account,
   completes,
+  doubtfulRide,
   failureOf,
   goesOn,
-  ordersOf,
   requestedRide,
   rideUnderWay,
   shortLimits,
@@ -57,14 +57,9 @@ const rideOnItsWay = async (limits?: Partial<RequestRideProgress['limits']>) => 
   return { ...url, ...(await rideUnderWay(stack, { notify: url.notify }, limits)) };
 };
 
-/** A ride whose create was carried out, and lost its answer. */
 async function unknown() {
-  stack.sandbox.setFault({ kind: 'dropConnection', when: 'answer', operation: 'createOrder', times: 1 });
-  onTestFinished(() => stack.sandbox.clearFaults());
-  const asked = await ride();
-  await stands(asked.handle, { attention: { code: 'outcomeUnknown' } });
-  const resolve = (resolution: object) => asked.handle.executeUpdate('resolveRide', { args: [resolution as never] });
-  return { ...asked, resolve, orderId: ordersOf(stack, asked.requestId)[0]?.orderId ?? '' };
+  const url = newUrl();
+  return { ...url, ...(await doubtfulRide(stack, { notify: url.notify })) };
 }
 const badUser = { name: 'Pat Example', phone: '+1 555 0100200' };
 const asksAPerson = { ...calm, stage: 'requesting', attention: 'outcomeUnknown' };
@@ -86,14 +81,13 @@ describe('a URL of a ride is told', () => {
   });
 
   it('that a person must find out whether there is an order, and which order that person named', async () => {
-    const { handle, told, known, orderId, resolve } = await unknown();
+    const { handle, told, known, orderId, resolve, cancelled } = await unknown();
     await expect.poll(known).toEqual([asksAPerson]);
     const { attention } = await standingOf(handle);
     expect(told()[0]?.event.data.attention).toEqual(attention);
     await resolve({ orderId });
     await expect.poll(known).toEqual([asksAPerson, named(orderId)]);
-    await handle.executeUpdate('cancelRide');
-    await handle.result();
+    await cancelled();
     const end = { ...ended, orderId, outcome: 'cancelled' };
     await expect.poll(known).toEqual([asksAPerson, named(orderId), end]);
   });

@@ -4,11 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { RequestRideInput } from '../../../src/domain/ride/input.js';
 import type { RideStanding } from '../../../src/domain/ride/ride.js';
 import { rideStart } from '../../../src/temporal/starts.js';
-import { cancelRideUpdate, updateRideUpdate } from '../../../src/workflows/messages.js';
+import { cancelRideUpdate } from '../../../src/workflows/messages.js';
 import type { requestRide } from '../../../src/workflows/ride/request-ride.js';
 import { inMs, newRide } from '../../dev/sandbox/booking-calls.js';
-import { startReplayer } from '../../replay/replayer.js';
-import { isLong } from '../../support/long.js';
 import {
   account,
   failureOf,
@@ -18,10 +16,8 @@ import {
   requestedRide,
   rideUnderWay,
   standingOf,
-  stands,
   useRideStack,
 } from '../../support/ride/rides.js';
-import { eventsOf } from '../../support/runs.js';
 
 const stack = useRideStack();
 const following = (...more: [Partial<RequestRideInput>?, { script?: typeof goesOn }?]) => rideUnderWay(stack, ...more);
@@ -107,30 +103,4 @@ describe('changing a ride', () => {
     expect(await standingOf(handle)).toMatchObject({ stage: 'following', attention: null });
     await handle.executeUpdate('cancelRide');
   });
-
-  // The run shows a change that waits for a minute.
-  it.runIf(isLong)(
-    'that outlasts its ride leaves a history that replays, though the next one meets a worker that does not know the ride',
-    async () => {
-      const { handle } = await following();
-      stack.sandbox.setFault({ kind: 'serverError', operation: 'updateOrder' });
-      const order = { note_to_driver: 'blue door' };
-      const first = await handle.startUpdate(updateRideUpdate, { args: [{ order }], waitForStage: 'ACCEPTED' });
-      stack.sandbox.setStatus('business', (await standingOf(handle)).orderId ?? '', 'Completed');
-      await stands(handle, { stage: 'ended' });
-      await stack.stopWorker();
-      const second = failureOf(handle.executeUpdate(updateRideUpdate, { args: [{ order }] }));
-      const isShown = async () => (await eventsOf(handle)).some((event) => event.timerFiredEventAttributes);
-      await expect.poll(isShown, { timeout: 90_000 }).toBe(true);
-      stack.sandbox.clearFaults();
-      await stack.startWorker();
-      await failureOf(first.result());
-      expect(await second).toMatchObject({ type: 'Refused' });
-      expect(await handle.result()).toMatchObject({ outcome: 'completed' });
-      const replayer = startReplayer();
-      await replayer.replay(await handle.fetchHistory(), handle.workflowId);
-      await replayer.close();
-    },
-    240_000,
-  );
 });

@@ -12,7 +12,17 @@ import { noticesOf } from '../../support/notify/notices.js';
 import { useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { faultForms, hitsCalls } from '../../support/ride/fault-forms.js';
-import { failureOf, goesOn, ordersOf, requestedRide, standingOf, stands } from '../../support/ride/rides.js';
+import {
+  createsOf,
+  doubtfulRide,
+  failureOf,
+  goesOn,
+  ordersOf,
+  type RideRun,
+  requestedRide,
+  standingOf,
+  stands,
+} from '../../support/ride/rides.js';
 import { attributeOf, isPending } from '../../support/runs.js';
 
 /** So many answers of attempts at withdrawn rides get lost. */
@@ -52,8 +62,6 @@ it('a ride that is withdrawn before its create is not in doubt if a worker dies 
   expect(made()).toEqual([]);
 });
 
-const lostAnswer = { kind: 'dropConnection', when: 'answer' } as const;
-
 it('a create is sent again, under the same request id, where the service surely did not take it', async () => {
   // More than once: each attempt has to hear of the one right before it.
   const made = creating({ kind: 'tooManyRequests', retryAfterSeconds: 1, times: 2 });
@@ -63,28 +71,13 @@ it('a create is sent again, under the same request id, where the service surely 
   expect(made()[0]?.requestId).toBe(handle.workflowId);
 });
 
-/** A ride whose run does not know whether its order was made. It was. */
-async function unknown() {
-  const made = creating(lostAnswer);
-  const { handle } = await requestedRide(stack);
-  await stands(handle, { stage: 'requesting', orderId: null, attention: { code: 'outcomeUnknown' } });
-  return {
-    handle,
-    made,
-    orderId: made()[0]?.orderId ?? '',
-    shown: () => attributeOf(handle, 'RideAttention'),
-    resolve: (resolution: object) => handle.executeUpdate('resolveRide', { args: [resolution as never] }),
-    async cancelled() {
-      await handle.executeUpdate('cancelRide');
-      return await handle.result();
-    },
-  };
-}
-
 describe('a ride whose create lost its answer, while no repeat is known to be safe', () => {
+  const shown = (handle: RideRun) => attributeOf(handle, 'RideAttention');
+  const made = (requestId: string) => ordersOf(stack, requestId);
+
   it('does not create again: it waits for a person, and takes no change meanwhile', async () => {
-    const { handle, made, shown } = await unknown();
-    await expect.poll(shown).toBe('outcomeUnknown');
+    const { handle, requestId } = await doubtfulRide(stack);
+    await expect.poll(() => shown(handle)).toBe('outcomeUnknown');
     const changes = [
       handle.executeUpdate('cancelRide'),
       handle.executeUpdate('updateRide', { args: [{ order: { a: 1 } }] }),
@@ -92,24 +85,24 @@ describe('a ride whose create lost its answer, while no repeat is known to be sa
     // Awaited together: a rejection that is not awaited yet would count as unhandled.
     for (const failure of await Promise.all(changes.map(failureOf)))
       expect(failure).toMatchObject({ type: 'OutcomeUnknown' });
-    expect(made()).toHaveLength(1);
+    expect(made(requestId)).toHaveLength(1);
     await handle.cancel();
     await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
   });
 
   it('is resolved by the id of its order; a wrong one is refused', async () => {
-    const { handle, made, orderId, shown, resolve, cancelled } = await unknown();
+    const { handle, requestId, orderId, resolve, cancelled } = await doubtfulRide(stack);
     expect(await failureOf(resolve({ orderId: '404404' }))).toMatchObject({ type: 'OrderNotFound' });
     expect(await standingOf(handle)).toMatchObject({ attention: { code: 'outcomeUnknown' } });
     expect(await resolve({ orderId })).toMatchObject({ orderId, attention: null });
-    await expect.poll(shown).toBeNull();
+    await expect.poll(() => shown(handle)).toBeNull();
     expect(await failureOf(resolve({ tryAgain: true }))).toMatchObject({ type: 'AlreadyDecided' });
     expect(await cancelled()).toMatchObject({ orderId, outcome: 'cancelled' });
-    expect(made()).toHaveLength(1);
+    expect(made(requestId)).toHaveLength(1);
   });
 
   it('is resolved by the id of an order whose following has failed before', async () => {
-    const { handle, orderId, resolve, cancelled } = await unknown();
+    const { handle, orderId, resolve, cancelled } = await doubtfulRide(stack);
     const { taskQueue } = stack.config;
     const start = { workflowId: `order/business/${orderId}`, taskQueue, args: [{ order: orderId }] };
     await failureOf(stack.client.workflow.execute('followOrder', start));
@@ -121,25 +114,25 @@ describe('a ride whose create lost its answer, while no repeat is known to be sa
   it('is tried again when a person says so, and may be lost again', async () => {
     stack.sandbox.setRideSettings({ forgetsRequestIds: true });
     onTestFinished(() => void stack.sandbox.setRideSettings({ forgetsRequestIds: false }));
-    const { made, resolve, cancelled } = await unknown();
-    creating({ ...lostAnswer, when: 'request' });
+    const { requestId, resolve, cancelled } = await doubtfulRide(stack);
+    creating({ kind: 'dropConnection', when: 'request' });
     const again = await resolve({ tryAgain: true });
     expect(again).toMatchObject({ stage: 'requesting', attention: { code: 'outcomeUnknown' } });
     const standing = await resolve({ tryAgain: true });
-    expect(standing).toMatchObject({ stage: 'following', orderId: made()[1]?.orderId, attention: null });
-    expect(made()).toHaveLength(2); // the person was wrong; the worker did as it was told
+    expect(standing).toMatchObject({ stage: 'following', orderId: made(requestId)[1]?.orderId, attention: null });
+    expect(made(requestId)).toHaveLength(2); // the person was wrong; the worker did as it was told
     await cancelled();
   });
 
   it('is given up with a reason, which is how the run fails', async () => {
-    const { handle, resolve } = await unknown();
+    const { handle, resolve } = await doubtfulRide(stack);
     const standing = await resolve({ giveUp: true, reason: 'booked by phone' });
     expect(standing).toMatchObject({ stage: 'ended', orderId: null, attention: null });
     expect(await failureOf(handle.result())).toMatchObject({ type: 'OutcomeUnknown', message: /booked by phone/ });
   });
 
   it('is recorded where only the claim of its dead worker said that there is a store', async () => {
-    const { handle, resolve } = await unknown();
+    const { handle, resolve } = await doubtfulRide(stack);
     for (const claim of [null, {}, { name: 'createOrder 1 ', by: 'its worker', stores: true }])
       await handle.signal('claimed', claim);
     await resolve({ giveUp: true, reason: 'never ordered' });
@@ -179,9 +172,7 @@ async function endsWithOneOrder({ handle, requestId }: Awaited<ReturnType<typeof
     await handle.executeUpdate('resolveRide', { args: [resolution as never] });
     if (orderId === undefined) return expect(await ended).toBe('failed');
   }
-  const faultsMet = JSON.stringify(
-    stack.sandbox.ledger({ operation: 'createOrder' }).filter((one) => one.requestId?.endsWith(requestId)),
-  );
+  const faultsMet = JSON.stringify(createsOf(stack, requestId));
   expect(made().length, faultsMet).toBeLessThanOrEqual(1);
   if ((await standing()) === 'following') await handle.executeUpdate('cancelRide');
   await ended;

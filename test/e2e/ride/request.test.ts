@@ -11,6 +11,7 @@ import type { FollowHandle } from '../../support/order/stack.js';
 import {
   account,
   completes,
+  createsOf,
   failureOf,
   goesOn,
   lifeOf,
@@ -28,10 +29,6 @@ const stack = useRideStack();
 
 const ordered = (more?: Partial<RequestRideInput>, progress?: RequestRideProgress) =>
   requestedRide(stack, more, progress);
-const creates = (requestId: string) =>
-  stack.sandbox
-    .ledger({ operation: 'createOrder' })
-    .filter((call) => call.requestId === `ride.${account}.${requestId}`);
 const runOf = (orderId: string) =>
   stack.client.workflow.getHandle(followOrderId({ account, orderId: toOrderId(orderId) }));
 
@@ -100,7 +97,7 @@ describe('a create that is refused', () => {
     stack.sandbox.setFault({ kind: 'slow', delayMs: 1_500, operation: 'createOrder' });
     const order = newRide({ product_id: randomUUID() });
     const { handle, requestId } = await ordered({ order });
-    await expect.poll(() => creates(requestId)).toHaveLength(1);
+    await expect.poll(() => createsOf(stack, requestId)).toHaveLength(1);
     const details = [{ status: 422, code: 'PRODUCT_NOT_FOUND' }];
     const refused = await failureOf(handle.executeUpdate('cancelRide'));
     expect(refused).toMatchObject({ type: 'Refused', details });

@@ -8,7 +8,6 @@ import {
   completes,
   doubtfulRide,
   failureOf,
-  ordersOf,
   requestedRide,
   rideUnderWay,
   shortLimits,
@@ -47,17 +46,15 @@ describe('the store', () => {
   });
 
   it('shows that a ride waits for a person, and until when; erasing its order takes the ride, its receipts and its attention away', async () => {
-    const { handle, requestId } = await doubtfulRide(stack);
+    const { requestId, orderId, resolve, cancelled } = await doubtfulRide(stack);
     await isStored(requestId, { order_id: null, ended: false, attention: 'outcomeUnknown' });
     expect(await attentionOf(requestId)).toEqual([{ kind: 'ride', code: 'outcomeUnknown', cleared_at: null }]);
-    const orderId = ordersOf(stack, requestId)[0]?.orderId ?? '';
-    await handle.executeUpdate('resolveRide', { args: [{ orderId }] });
+    await resolve({ orderId });
     await isStored(requestId, { order_id: orderId, attention: null });
     expect(await attentionOf(requestId)).toEqual([
       { kind: 'ride', code: 'outcomeUnknown', cleared_at: expect.any(Date) },
     ]);
-    await handle.executeUpdate('cancelRide');
-    await handle.result();
+    await cancelled();
     await isStored(requestId, { ended: true, outcome: 'cancelled' });
     const at = new Date().toISOString();
     const amounts = { currency: 'EUR', total: '7.50', net: null, tax: null };
@@ -69,9 +66,9 @@ describe('the store', () => {
   });
 
   it('has a ride that a person gave up, without that person’s words', async () => {
-    const { handle, requestId } = await doubtfulRide(stack);
+    const { handle, requestId, resolve } = await doubtfulRide(stack);
     const ending = failureOf(handle.result());
-    await handle.executeUpdate('resolveRide', { args: [{ giveUp: true, reason: 'Jane Doe took a bus' }] });
+    await resolve({ giveUp: true, reason: 'Jane Doe took a bus' });
     expect(await ending).toMatchObject({ details: [] });
     await isStored(requestId, { order_id: null, ended: true, outcome: null, failure: 'OutcomeUnknown' });
     expect(JSON.stringify(await rideOf(requestId))).not.toContain('Jane');

@@ -26,8 +26,8 @@ import { cancelled, completed, ended, firstRunOf, type Paths } from './path.js';
 const ride = async (...given: Parameters<typeof requestedRide>) => (await requestedRide(...given)).handle;
 
 async function resolved(stack: OrderStack, how: RideResolution): Promise<RideRun> {
-  const { handle } = await doubtfulRide(stack);
-  await handle.executeUpdate('resolveRide', { args: [how] });
+  const { handle, resolve } = await doubtfulRide(stack);
+  await resolve(how);
   return handle;
 }
 
@@ -90,10 +90,9 @@ export const ridePaths: Paths = {
   'ride-refused': (stack) => ended(ride(stack, { order: newRide({ stops: [] }) })),
   'ride-with-bad-input': (stack) => ended(ride(stack, { poll: 5 } as never)),
   async 'ride-resolved-by-order'(stack) {
-    const { handle, requestId } = await doubtfulRide(stack);
-    await failureOf(handle.executeUpdate('resolveRide', { args: [{ orderId: '404404' }] }));
-    const orderId = ordersOf(stack, requestId)[0]?.orderId ?? '';
-    await handle.executeUpdate('resolveRide', { args: [{ orderId }] });
+    const { handle, orderId, resolve } = await doubtfulRide(stack);
+    await failureOf(resolve({ orderId: '404404' }));
+    await resolve({ orderId });
     return await cancelledRide(handle);
   },
   'ride-tried-again': (stack) => cancelledRide(resolved(stack, { tryAgain: true })),

@@ -53,8 +53,8 @@ export const recordedStorePaths: Paths = {
     return await completed((await requestedRide(stack, { receipt: true })).handle);
   },
   async 'ride-in-doubt-in-the-store'(stack) {
-    const { handle } = await doubtfulRide(stack);
-    await handle.executeUpdate('resolveRide', { args: [{ tryAgain: true }] });
+    const { handle, resolve } = await doubtfulRide(stack);
+    await resolve({ tryAgain: true });
     return await cancelledRide(handle);
   },
   async 'ride-refused-in-the-store'(stack) {

@@ -7,7 +7,7 @@ import type {
 import { ApplicationFailure } from '@temporalio/common';
 import { afterEach, expect, vi } from 'vitest';
 import { toAccountName } from '../../../src/domain/keys.js';
-import type { RequestRideInput } from '../../../src/domain/ride/input.js';
+import type { RequestRideInput, RideResolution } from '../../../src/domain/ride/input.js';
 import type { RideStanding } from '../../../src/domain/ride/ride.js';
 import { rideStart } from '../../../src/temporal/starts.js';
 import type { RequestRideProgress, requestRide } from '../../../src/workflows/ride/request-ride.js';
@@ -82,18 +82,33 @@ export async function rideUnderWay(
   return ride;
 }
 
-/** A ride of which the service loses the answer to the create: the run cannot know whether there is an order. */
-export async function doubtfulRide(stack: OrderStack) {
+/** A ride of which the service loses the answer to the create: the run cannot know whether there is an order. There is. */
+export async function doubtfulRide(stack: OrderStack, more: Partial<RequestRideInput> = {}) {
   stack.sandbox.setRideSettings({ script: goesOn, receiptChangesAfterMs: null });
   stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 });
-  const ride = await requestedRide(stack);
-  await stands(ride.handle, { attention: { code: 'outcomeUnknown' } });
-  return ride;
+  const ride = await requestedRide(stack, more);
+  const { handle, requestId } = ride;
+  await stands(handle, { stage: 'requesting', orderId: null, attention: { code: 'outcomeUnknown' } });
+  return {
+    ...ride,
+    orderId: ordersOf(stack, requestId)[0]?.orderId ?? expect.fail('no order'),
+    resolve: (how: RideResolution | object) => handle.executeUpdate('resolveRide', { args: [how as RideResolution] }),
+    async cancelled() {
+      await handle.executeUpdate('cancelRide');
+      return await handle.result();
+    },
+  };
 }
+
+const idOf = (requestId: string): string => `ride.${account}.${requestId}`;
 
 /** The orders that the create of this ride made. */
 export const ordersOf = ({ sandbox }: Pick<OrderStack, 'sandbox'>, requestId: string) =>
-  sandbox.createdOrders().filter((order) => order.requestId === `ride.${account}.${requestId}`);
+  sandbox.createdOrders().filter((order) => order.requestId === idOf(requestId));
+
+/** The creates that the service got for this ride. */
+export const createsOf = ({ sandbox }: Pick<OrderStack, 'sandbox'>, requestId: string) =>
+  sandbox.ledger({ operation: 'createOrder' }).filter((call) => call.requestId === idOf(requestId));
 
 /** The failure of a run or of an update. */
 export async function failureOf(act: Promise<unknown>): Promise<ApplicationFailure> {
