@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Worker } from '@temporalio/worker';
-import { expect, inject, it } from 'vitest';
+import { beforeAll, expect, inject, it } from 'vitest';
 import { workerEnv } from '../support/accounts.js';
 import { shows, startFollowing, useOrderStack } from '../support/order/stack.js';
 import { runStarter, startWorkerProcess } from '../support/worker/process.js';
@@ -30,9 +30,13 @@ it('replays each live run on the workflows of this release, and needs no worker 
   await expect.poll(replay).toEqual({ code: 0, replayed: all, failed: [] });
 });
 
+let workflowBundle: { code: string };
+beforeAll(async () => {
+  workflowBundle = await bundleOf('worker/former-workflows.ts');
+});
+
 /** A run of `followOrder` that another release has begun. */
 async function formerRun(taskQueue: string): Promise<string> {
-  const workflowBundle = await bundleOf('worker/former-workflows.ts');
   const worker = await Worker.create({ connection: temporal.native, taskQueue, workflowBundle });
   const workflowId = `order/business/${randomUUID()}`;
   await worker.runUntil(async () => {

@@ -6,11 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 import { type DevServer, startDevServer } from '../../dev/stack/temporal/dev-server.js';
 import { freePort } from '../../dev/stack/temporal/free-port.js';
+import { workerEnv } from '../support/accounts.js';
 import { isLong } from '../support/long.js';
 import { type FollowHandle, shows, startFollowing } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 import { isWatched } from '../support/runs.js';
 import { type Fleet, startFleet } from '../support/worker/fleet.js';
+import { startWorkerProcess } from '../support/worker/process.js';
 
 /** Longer than Temporal waits for a heartbeat, so that the worker's SDK has given the activity up. */
 const awayMs = isLong ? 120_000 : 40_000;
@@ -64,7 +66,9 @@ it('while Temporal is away the worker polls the orders that it knows, and tells 
 });
 
 it('a worker that is stopped while Temporal does not answer ends soon, as after any stop', async () => {
-  const [worker = expect.fail('no worker')] = fleet.workers.splice(0);
+  const worker = await startWorkerProcess(
+    workerEnv(fleet.sandbox.url, { TEMPORAL_ADDRESS: server.address, FARETRAIL_LOG_LEVEL: 'info' }),
+  );
   process.kill(server.pid, 'SIGSTOP');
   // Without a limit of ours it takes half a minute.
   const code = await Promise.race([worker.stop(), sleep(15_000, 'not yet')]);
