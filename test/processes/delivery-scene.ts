@@ -2,24 +2,23 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { expect, inject, vi } from 'vitest';
 import { startDevServer } from '../../dev/stack/temporal/dev-server.js';
 import { type OrderId, toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { SubscriptionStatus } from '../../src/domain/subscription/status.js';
 import type { EventType } from '../../src/domain/subscription/subscription.js';
-import { subscriptionId } from '../../src/domain/workflow-ids.js';
 import { subscriptionStatusQuery } from '../../src/workflows/messages.js';
-import type { SubscriptionProgress, subscription } from '../../src/workflows/subscription/subscription.js';
+import type { SubscriptionProgress } from '../../src/workflows/subscription/subscription.js';
 import type { WorkerEnv } from '../support/accounts.js';
 import { jsonFile } from '../support/json-file.js';
+import { subscribe } from '../support/subscription/subscriptions.js';
 import { startFleet } from '../support/worker/fleet.js';
 import { type IngressProcess, startIngressProcess } from '../support/worker/process.js';
 
 /** The account whose orders are delivered. */
 export const business = toAccountName('business');
 
-export type SubscriptionHandle = WorkflowHandleWithFirstExecutionRunId<typeof subscription>;
+export type SubscriptionHandle = Awaited<ReturnType<typeof subscribe>>['handle'];
 export type DeliveryScene = Awaited<ReturnType<typeof openDeliveryScene>>;
 
 /**
@@ -50,18 +49,8 @@ export async function openDeliveryScene(more: WorkerEnv = {}, requestsPerSecond?
       return ingress;
     },
     /** Asks for deliveries to an ingress at `publicUrl`, and does not wait for them to be in place. */
-    async subscribe(
-      eventType: EventType,
-      publicUrl: string,
-      progress?: SubscriptionProgress,
-    ): Promise<SubscriptionHandle> {
-      const key = { account: business, eventType };
-      return await fleet.client.workflow.start<typeof subscription>('subscription', {
-        workflowId: subscriptionId(key),
-        taskQueue: fleet.env.FARETRAIL_TASK_QUEUE ?? '',
-        args: progress ? [{ ...key, publicUrl }, progress] : [{ ...key, publicUrl }],
-      });
-    },
+    subscribe: async (eventType: EventType, publicUrl: string, progress?: SubscriptionProgress) =>
+      (await subscribe(fleet.place, { eventType, publicUrl }, progress, '')).handle,
     /** A new order whose changes are delivered; the sandbox keeps it in this status. */
     newOrder(status: string): OrderId {
       const orderId = toOrderId(randomUUID());

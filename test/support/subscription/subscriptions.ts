@@ -8,7 +8,7 @@ import { subscriptionId } from '../../../src/domain/workflow-ids.js';
 import type { SubscriptionProgress, subscription } from '../../../src/workflows/subscription/subscription.js';
 import type { WorkerEnv } from '../accounts.js';
 import { jsonFile } from '../json-file.js';
-import type { OrderStack } from '../order/stack.js';
+import type { Place } from '../order/stack.js';
 import { patient } from '../patience.js';
 
 /** One subscription under test. */
@@ -23,7 +23,7 @@ export function webhookEnv({ managing = false } = {}): WorkerEnv {
 
 /** Starts a subscription under an id of its own, so that many share an account. */
 export async function subscribe(
-  { client, config }: Pick<OrderStack, 'client' | 'config'>,
+  { client, config }: Place,
   more: Partial<SubscriptionInput> = {},
   progress?: SubscriptionProgress,
   own = `/${randomUUID()}`,
