@@ -15,32 +15,30 @@ const down = new RideApiUnreachable('NO_CONNECTION', 'https://partner.example');
 const orderIds = ['1', '2', '3', '4'];
 const words = ['Routing', 'Confirmed', 'Waiting', 'Driving', 'CareReq', 'On hold'];
 
+const kind = <K extends string, F>(weight: number, name: K, fields: { [P in keyof F]: fc.Arbitrary<F[P]> }) => ({
+  weight,
+  arbitrary: fc.record({ do: fc.constant(name), ...fields }) as fc.Arbitrary<{ do: K } & F>,
+});
 const order = fc.constantFrom(...orderIds);
+const word = fc.constantFrom(...words);
+const is = fc.boolean();
 const step = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ do: fc.constant('change' as const), order, word: fc.constantFrom(...words) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      ...{ do: fc.constant('detour' as const), order, word: fc.constantFrom(...words) },
-      ...{ isAnnounced: fc.boolean(), ms: fc.integer({ min: 1, max: 15_000 }) },
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('end' as const), order }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('delivery' as const), order }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('stop' as const), order }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('follow' as const), order }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('takeOver' as const) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('slowRuns' as const), is: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('busyRuns' as const), is: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('noTemporal' as const), is: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('noService' as const), is: fc.boolean() }) },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 120_000 }) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(20 * minute, 40 * minute) }),
-  },
+  kind(6, 'change', { order, word }),
+  kind(2, 'detour', { order, word, isAnnounced: fc.boolean(), ms: fc.integer({ min: 1, max: 15_000 }) }),
+  kind(1, 'end', { order }),
+  kind(4, 'delivery', { order }),
+  kind(1, 'stop', { order }),
+  kind(3, 'follow', { order }),
+  kind(1, 'takeOver', {}),
+  kind(1, 'slowRuns', { is }),
+  kind(1, 'busyRuns', { is }),
+  kind(1, 'noTemporal', { is }),
+  kind(1, 'noService', { is }),
+  kind(8, 'wait', { ms: fc.integer({ min: 1, max: 120_000 }) }),
+  kind(1, 'wait', { ms: fc.constantFrom(20 * minute, 40 * minute) }),
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+type Acts = { [K in Step['do']]: (step: Extract<Step, { do: K }>) => unknown };
 
 const listEveryMs = 9 * minute;
 const settleMs = 2 * minute;
@@ -120,49 +118,26 @@ class World {
   }
 
   async take(step: Step): Promise<void> {
-    const { stage } = this;
-    switch (step.do) {
-      case 'change':
-        if (!isTerminal(stage, step.order)) stage.service.set(step.order, readingOf(step.word));
-        break;
-      case 'detour':
-        await this.detour(step);
-        break;
-      case 'end':
-        stage.service.set(step.order, ended());
-        break;
-      case 'delivery':
-        this.deliver(step.order);
-        break;
-      case 'stop':
-        stage.change(step.order);
-        break;
-      case 'follow':
-        this.follow(step.order);
-        break;
-      case 'takeOver':
-        await this.takeOver();
-        break;
-      case 'slowRuns':
-        stage.readAfterMs = step.is ? undefined : second;
-        break;
-      case 'busyRuns':
-        stage.mayAsk = !step.is;
-        break;
-      case 'noTemporal':
-        this.setTemporal(!step.is);
-        break;
-      case 'noService':
-        this.isServiceDown = step.is;
-        break;
-      case 'wait':
-        await pass(step.ms);
-        break;
-      default:
-        step satisfies never;
-    }
+    await (this.acts[step.do] as (step: Step) => unknown)(step);
     this.noteEnds();
   }
+
+  private readonly acts: Acts = {
+    change: ({ order, word }) => {
+      if (!isTerminal(this.stage, order)) this.stage.service.set(order, readingOf(word));
+    },
+    detour: (step) => this.detour(step),
+    end: ({ order }) => this.stage.service.set(order, ended()),
+    delivery: ({ order }) => this.deliver(order),
+    stop: ({ order }) => this.stage.change(order),
+    follow: ({ order }) => this.follow(order),
+    takeOver: () => this.takeOver(),
+    slowRuns: ({ is }) => Object.assign(this.stage, { readAfterMs: is ? undefined : second }),
+    busyRuns: ({ is }) => Object.assign(this.stage, { mayAsk: !is }),
+    noTemporal: ({ is }) => this.setTemporal(!is),
+    noService: ({ is }) => Object.assign(this, { isServiceDown: is }),
+    wait: ({ ms }) => pass(ms),
+  };
 
   /** The order changes, and is soon back at its status. */
   private async detour(step: Extract<Step, { do: 'detour' }>): Promise<void> {

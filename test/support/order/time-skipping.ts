@@ -113,7 +113,7 @@ export async function onSkippedTime(stack: TimeSkippingStack, task: RunnerTask, 
  * For a test that waits in virtual time. On a busy machine the server stops skipping time in the middle of some tests (see `skipsTime`); then a
  * second try must have a new one.
  */
-export const virtualTime = { timeout: 60_000, retry: 2 };
+export const virtualTime = { timeout: 30_000, retry: 2 };
 
 export async function startTimeSkippingStack(more: WorkerEnv = {}) {
   quietRuntime();
