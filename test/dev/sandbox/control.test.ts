@@ -1,7 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { controlSandbox, type SandboxControl } from '../../../dev/sandbox/control/client.js';
-import type { LedgerEntry } from '../../../dev/sandbox/ledger.js';
-import { mostCallsWithin, tokenRequestsIn } from '../../../dev/sandbox/ledger-questions.js';
 import { type Sandbox, sandboxCredentials } from '../../../dev/sandbox/sandbox.js';
 import { call, newToken, readBusinessOrder, readPartnerOrder, sandboxOfOneTest } from './calls.js';
 
@@ -27,33 +25,6 @@ describe('the ledger', () => {
     await call('GET', `${sandbox.url}/nowhere?access_token=${token}`);
     expect(sandbox.ledger()).toHaveLength(3);
     expect(JSON.stringify(sandbox.ledger())).not.toMatch(new RegExp(`${token}|secret|\\?`));
-  });
-});
-
-const at = (ms: number) => new Date(Date.UTC(2030, 0, 1) + ms).toISOString();
-const entryWith = (change: Partial<LedgerEntry>): LedgerEntry => ({
-  ...{ at: at(0), operation: 'orderStatus', method: 'GET', path: '/', httpStatus: 200 },
-  ...change,
-});
-
-describe('a question to the ledger', () => {
-  it('tells token requests per client and set of scopes, with their times', () => {
-    const asked = (scope: string, ms: number) =>
-      entryWith({ operation: 'businessToken', clientId: 'c', scope, at: at(ms) });
-    const entries = [asked('order finance', 0), entryWith({}), asked('', 5), asked('finance order', 9)];
-    expect(tokenRequestsIn(entries)).toEqual([
-      { clientId: 'c', scope: 'finance order', times: [at(0), at(9)] },
-      { clientId: 'c', scope: '', times: [at(5)] },
-    ]);
-  });
-
-  it('tells the most calls in any window of one second', () => {
-    const most = (...times: number[]) =>
-      mostCallsWithin(
-        1_000,
-        times.map((ms) => entryWith({ at: at(ms) })),
-      );
-    expect([most(0, 600, 900, 1000, 1599, 3000), most(0, 500, 1000), most()]).toEqual([4, 2, 0]);
   });
 });
 

@@ -126,7 +126,7 @@ it('a notice and a row that wait arrive also where their order is cancelled', as
   await postgres.pause();
   await order.change('Driving');
   await order.current.cancel();
-  await expect(order.current.result()).rejects.toThrow();
+  await expect(order.current.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
   await postgres.resume();
   await areTold(order, 'Driving', 'it was cancelled');
 });
