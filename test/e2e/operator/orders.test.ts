@@ -60,7 +60,7 @@ function expectOneContentForEachId(path: string): void {
 
 const kinds = isLong ? (['nothing', 'all'] as const) : (['nothing'] as const);
 
-it.concurrent('an order tells and records each change after a reset of its run to each of its tasks', {
+it('an order tells and records each change after a reset of its run to each of its tasks', {
   timeout: 600_000,
 }, async () => {
   const order = await follow();
@@ -83,7 +83,7 @@ it.concurrent('an order tells and records each change after a reset of its run t
   expectOneContentForEachId(order.path);
 });
 
-it.concurrent('the run of an order that has ended ends as before after a reset to each of its tasks', {
+it('the run of an order that has ended ends as before after a reset to each of its tasks', {
   timeout: 600_000,
 }, async () => {
   const order = await follow();
@@ -98,7 +98,7 @@ it.concurrent('the run of an order that has ended ends as before after a reset t
   expectOneContentForEachId(order.path);
 });
 
-it.concurrent('notices that wait arrive after a reset of the run that sends them to each of its tasks', async () => {
+it('notices that wait arrive after a reset of the run that sends them to each of its tasks', async () => {
   const order = await follow();
   await areTold(order, 'Routing', 'before');
   receiver.answer(order.path, 503);
