@@ -98,7 +98,7 @@ it.concurrent('the run of an order that has ended ends as before after a reset t
   expectOneContentForEachId(order.path);
 });
 
-it.concurrent('notices that wait arrive after a reset of the run that sends them to each of its tasks', async () => {
+it('notices that wait arrive after a reset of the run that sends them to each of its tasks', async () => {
   const order = await follow();
   await areTold(order, 'Routing', 'before');
   receiver.answer(order.path, 503);
