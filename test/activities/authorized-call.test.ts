@@ -90,6 +90,27 @@ it.each([
   expect(sent).toEqual([]);
 });
 
+it('a crowd of calls waits for no token, but polls and a call in spite of all waits do', async () => {
+  let give = (): void => undefined;
+  const given = new Promise<void>((resolve) => {
+    give = resolve;
+  });
+  const get: TokenSource['get'] = async (_account, _scope, rejected) => {
+    await given;
+    return { id: `after ${rejected}`, value: 'clear' };
+  };
+  const call = createAuthorizedCall({ tokens: { get }, quietTimes: createQuietTimes(), mostWaiting: 2 });
+  const answers = [rejected, ...Array(9).fill('answered')];
+  const called = (of = account, manner = {}) => call(of, toScope('order'), async () => nextOf(answers), manner);
+  const back = { code: 'QuietTime', leftMs: 1_000 };
+  const waiting = [called(), called(), called(account, { isPoll: true }), called(account, { isThrough: true })];
+  await expect(called()).rejects.toMatchObject(back);
+  waiting.push(called({ ...account, name: toAccountName('other') }));
+  give();
+  expect(await Promise.all(waiting)).toEqual(Array(5).fill('answered'));
+  expect(await Promise.all([called(), called()]), 'the places are free again').toEqual(['answered', 'answered']);
+});
+
 /** One process reads both orders with these tokens. */
 function stageWith(answers: LookStage['answers'], tokens: TokenSource = tokensInOrder()) {
   const requests: unknown[][] = [];

@@ -47,7 +47,7 @@ it('two workers that hold one account each follow the orders of both, and each r
   })) {
     const { events } = await fleet.client.workflow.getHandle(workflowId).fetchHistory();
     const queues = events?.flatMap((event) => event.activityTaskScheduledEventAttributes?.taskQueue?.name ?? []);
-    expect(new Set(queues)).toEqual(new Set([`${taskQueue}.${workflowId.split('/')[1]}.token`]));
+    expect(new Set(queues)).toEqual(new Set([`${taskQueue}.${workflowId.split('/')[1]}`]));
     const attempts = events?.flatMap((event) => event.activityTaskStartedEventAttributes?.attempt ?? []);
     expect(new Set(attempts), 'no worker without the credentials was asked').toEqual(new Set([1]));
   }
