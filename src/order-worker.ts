@@ -37,7 +37,7 @@ import { createRideOrdersService } from './nexus/ride-orders-service.js';
 import { createNotifySender, type NotifySender } from './notify-http/sender.js';
 import type { RideApi } from './ride-api/ride-api.js';
 import { toWorkerDataConverter } from './sealing/data-converter.js';
-import { createSealer } from './sealing/sealer.js';
+import { createSealer, type Sealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { createClaims, createResetReader } from './temporal/claims.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
@@ -205,18 +205,11 @@ function createActivities(
   const { taskQueue, profile, webhookKeys, retryAfterMaxMs: longestWaitMs } = config;
   const { maxConcurrentActivityTaskExecutions: slots = activitySlots } = parts.options ?? {};
   const sealer = createSealer(config.sealingKeys);
-  const held = new Map(
-    config.accounts.map((account) => {
-      const credentialId = sealer.keyedHash(account.clientId, account.clientSecret);
-      return [account.name, { account, credentialId }];
-    }),
-  );
-  const heldOf = (name: AccountName) => held.get(name) ?? failNotHeld(name);
-  const account = (name: AccountName): Account => heldOf(name).account;
+  const { account, credentialId, accountWith } = holdAccounts(config.accounts, sealer);
   const tokens = createTokenSource({
     leases: createTokenLeases(client, taskQueue),
     unseal: sealer.unseal,
-    credentialId: ({ name }) => heldOf(name).credentialId,
+    credentialId,
     now,
     passed: dueOfActivity,
   });
@@ -241,7 +234,7 @@ function createActivities(
   });
   const { listSubscribers, deleteSubscriber } = profile.operations;
   const ports = {
-    ...{ ...common, readOrder, send, store },
+    ...{ ...common, readOrder, accountWith, send, store },
     startWatch: (name: AccountName) => watching.start(name),
     readReceipt: createReceiptReader(common),
     calls: createSubscriberCalls({
@@ -249,10 +242,6 @@ function createActivities(
       webhooks: webhookKeys && { ...createSealer(webhookKeys), ...createWebhookPaths(webhookKeys) },
       enabled: { list: listSubscribers.enabled !== false, delete: deleteSubscriber.enabled !== false },
     }),
-    accountWith(name: AccountName, credentialId: string) {
-      const found = held.get(name);
-      return found?.credentialId === credentialId ? found.account : undefined;
-    },
     seal: sealer.seal,
     refreshEarlyMs: profile.tokens.refreshEarlyMs,
     routes: createDeliveryPort({ client, taskQueue, untracked: (name) => account(name).untracked }),
@@ -280,6 +269,19 @@ function createActivities(
       ...createStoreActivities(ports),
       ...createResetActivities(ports),
     },
+  };
+}
+
+/** The accounts that this process holds. Throws a retryable failure for any other. */
+function holdAccounts(accounts: readonly Account[], { keyedHash }: Pick<Sealer, 'keyedHash'>) {
+  const held = new Map(accounts.map((one) => [one.name, { one, id: keyedHash(one.clientId, one.clientSecret) }]));
+  const find = (name: AccountName) => held.get(name) ?? failNotHeld(name);
+  return {
+    account: (name: AccountName): Account => find(name).one,
+    credentialId: ({ name }: Account): string => find(name).id,
+    /** Undefined: this process holds the account with other credentials, or not at all. */
+    accountWith: (name: AccountName, id: string): Account | undefined =>
+      held.get(name)?.id === id ? held.get(name)?.one : undefined,
   };
 }
 

@@ -15,8 +15,7 @@ import { failProcess } from './process-failure.js';
 import { createHttp } from './ride-api/http.js';
 import { createRideApi } from './ride-api/ride-api.js';
 import { connectNative } from './temporal/connection.js';
-import { createRunCounts } from './temporal/counts.js';
-import { ensureSearchAttributes } from './temporal/search-attributes.js';
+import { createRunCounts, ensureSearchAttributes } from './temporal/visibility.js';
 import { cachedRuns } from './temporal/workflow-code.js';
 
 async function main(): Promise<void> {

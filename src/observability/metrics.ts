@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { RunCounts } from '../temporal/counts.js';
+import type { RunCounts } from '../temporal/visibility.js';
 import { version } from '../version.js';
 
 export interface UpstreamCallCount {

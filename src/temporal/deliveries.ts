@@ -18,11 +18,10 @@ import {
 import { type DeliveryPort, TemporalUnavailable } from '../webhooks/delivery-port.js';
 import { deliveryReceivedSignal } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
-import { countParked } from './counts.js';
-import { beginOrder } from './follow-start.js';
 import { isGrpc } from './run-errors.js';
 import { type FoundRun, runOf, unlessEnded } from './runs.js';
-import { reportStart, singleRunStart } from './starts.js';
+import { beginOrder, reportStart, singleRunStart } from './starts.js';
+import { countParked } from './visibility.js';
 
 /** What the ingress needs to deliver to runs. */
 export interface DeliveryPortOptions {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { mostCallsWithin } from '../../dev/sandbox/ledger-questions.js';
 import { startDevServer } from '../../dev/stack/temporal/dev-server.js';
-import { createFleet } from '../../src/temporal/fleet.js';
+import { createFleet } from '../../src/temporal/watches.js';
 import { isLong } from '../support/long.js';
 import { startFleet } from '../support/worker/fleet.js';
 

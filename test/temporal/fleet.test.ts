@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { expect, it } from 'vitest';
-import { createFleet, createProcessCount } from '../../src/temporal/fleet.js';
+import { createFleet, createProcessCount } from '../../src/temporal/watches.js';
 
 const now = 1_000_000_000;
 

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { expect, it } from 'vitest';
 import { createWorkerMetrics } from '../../src/observability/metrics.js';
-import { createRunCounts, type RunCounts } from '../../src/temporal/counts.js';
+import { createRunCounts, type RunCounts } from '../../src/temporal/visibility.js';
 
 /** Visibility that answers `counts` by what a query ends with, and 0 otherwise. */
 function stage(counts: Record<string, number>, fails = () => false) {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ensureSearchAttributes, type SearchAttributeServices } from '../../src/temporal/search-attributes.js';
+import { ensureSearchAttributes, type SearchAttributeServices } from '../../src/temporal/visibility.js';
 
 const names = ['RideAccount', 'RideStatus', 'RideSeenBy', 'RideAttention'];
 const allKeywords = Object.fromEntries(names.map((name) => [name, 2]));

@@ -24,8 +24,7 @@ import {
 } from '../../domain/workflow-ids.js';
 import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer, type Sealer } from '../../sealing/sealer.js';
-import { decodeAll } from '../../temporal/payloads.js';
-import { runOf } from '../../temporal/runs.js';
+import { decodeAll, runOf } from '../../temporal/runs.js';
 import { openContent } from '../../webhooks/sealed-content.js';
 import type { parkedDelivery } from '../../workflows/parked-delivery.js';
 import { accountOption, checked, orderOption, reasonOption } from '../arguments.js';

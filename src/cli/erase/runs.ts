@@ -13,9 +13,8 @@ import {
   noticesId,
   requestRideId,
 } from '../../domain/workflow-ids.js';
-import { decodeAll } from '../../temporal/payloads.js';
 import { isGrpc } from '../../temporal/run-errors.js';
-import { type RunTimes, runOf, toRunTimes } from '../../temporal/runs.js';
+import { decodeAll, type RunTimes, runOf, toRunTimes } from '../../temporal/runs.js';
 import { callTimeoutMs, type Session } from '../command.js';
 import { readEach } from '../lists.js';
 
