@@ -1,5 +1,5 @@
-import type { IngressMetrics } from './observability/ingress-metrics.js';
 import type { Logger } from './observability/logging.js';
+import type { IngressMetrics } from './observability/metrics.js';
 import type { DeliveryFact, IngressObserver } from './webhooks/ingress-observer.js';
 import { isRefused } from './webhooks/problems.js';
 

@@ -52,7 +52,7 @@ afterAll(async () => {
   vi.unstubAllEnvs();
 });
 
-const about = (name: string) => ({ name, kind: 'client' as const, attributes: {} });
+const about = (name: string) => ({ name, kind: 'CLIENT' as const, attributes: {} });
 const arrived = async (name: string) => {
   const find = () => receiver.spans().find((span) => span.name === name);
   await expect.poll(find).toBeDefined();

@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { createObserver } from '../../src/ingress-log.js';
-import { createIngressMetrics } from '../../src/observability/ingress-metrics.js';
 import { createLogger } from '../../src/observability/logging.js';
+import { createIngressMetrics } from '../../src/observability/metrics.js';
 import { createNewShapes } from '../../src/webhooks/new-shapes.js';
 import { account, aStand, secretId } from './ingress-stand.js';
 
