@@ -49,7 +49,8 @@ function readEnvAccount(name: RideInterface, read: EnvReader, defaults: AccountD
     ...(hasCompany ? [`${prefix}_AUTH_URL`] : []),
     ...[`${prefix}_CLIENT_SECRET`, `${prefix}_CLIENT_SECRET_FILE`],
   ];
-  if ([...required, ...optional].map(read.text).every((value) => value === undefined)) return [];
+  if ([...required, ...optional].map((variable) => read.text(variable)).every((value) => value === undefined))
+    return [];
 
   for (const variable of required) {
     if (!read.text(variable)) read.refuse(variable, `missing; set it, or unset every ${prefix}_* variable`);

@@ -14,8 +14,7 @@ import { type ClientConnectConfig, loadClientConfigProfile, toClientOptions } fr
 import type { NativeConnection } from '@temporalio/worker';
 import { FaretrailError } from '../domain/errors.js';
 import { toDataConverter } from '../sealing/data-converter.js';
-import { readPayloadEncryption } from '../settings/codec.js';
-import { createEnvReader, type Env, readFileFromDisk } from '../settings/env-reader.js';
+import { type Env, EnvReader } from '../settings/env-reader.js';
 import { isGrpc } from './run-errors.js';
 
 export type TemporalConnectionErrorCode =
@@ -120,9 +119,9 @@ function loadConnectConfig(overrideEnvVars: Record<string, string>): ClientConne
 }
 
 function loadDataConverter(env: Env): DataConverter {
-  const problems: string[] = [];
-  const encryption = readPayloadEncryption(createEnvReader({ env, readFile: readFileFromDisk, problems }));
-  if (problems.length > 0) throw new TemporalConnectionError('TemporalSettingsInvalid', problems.join('\n'));
+  const read = new EnvReader(env);
+  const encryption = read.payloadEncryption();
+  if (read.problems.length > 0) throw new TemporalConnectionError('TemporalSettingsInvalid', read.problems.join('\n'));
   return toDataConverter(encryption);
 }
 

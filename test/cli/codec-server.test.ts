@@ -1,9 +1,8 @@
 import { request } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type CodecServerOptions, startCodecServer } from '../../src/cli/codec.js';
-import { type Env, loadCliConfig, type ReadFile } from '../../src/config.js';
+import { type CodecSettings, type Env, loadCliConfig, type ReadFile } from '../../src/config.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
-import type { CodecSettings } from '../../src/settings/codec.js';
 import { encodedKey, problemsOf } from '../settings/env.js';
 import { openRaw } from '../webhooks/raw-sender.js';
 
