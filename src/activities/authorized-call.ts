@@ -2,7 +2,7 @@ import type { Account } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName, Scope } from '../domain/keys.js';
 import { RideApiError } from '../ride-api/errors.js';
-import type { AccessToken, TokenSource } from './token-source.js';
+import type { AccessToken, TokenSource } from './token.js';
 import type { Usage } from './watch/share.js';
 
 /** The account must wait, because the service asked for it, for the account's budget or for its token: the worker sent nothing. */

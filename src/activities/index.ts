@@ -1,5 +1,5 @@
 // What the worker and src/temporal import from this folder.
-export { type AuthorizedCall, createAuthorizedCall, createQuietTimes } from './authorized-call.js';
+export { createAuthorizedCall, createQuietTimes } from './authorized-call.js';
 export * from './call.js';
 export type { Claims, RunName } from './claims.js';
 export * from './notify.js';
@@ -11,7 +11,6 @@ export { createStoreActivities, type StorePort } from './store.js';
 export { createSubscriberCalls } from './subscriber-calls.js';
 export * from './subscription.js';
 export * from './token.js';
-export { createTokenSource, type TokenSource } from './token-source.js';
 export type { WatchPort } from './watch/hold.js';
 export type { PollEvents } from './watch/polls.js';
 export { createUsage } from './watch/share.js';

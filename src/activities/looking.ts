@@ -13,7 +13,7 @@ import { defaultMaxWaitMs } from '../ride-api/retry-decision.js';
 import { SealingError } from '../sealing/sealer.js';
 import { QuietTime } from './authorized-call.js';
 import { notYet, plainFailure, toDelay } from './failures.js';
-import { TokenUnavailable } from './token-source.js';
+import { TokenUnavailable } from './token.js';
 
 /** A failure type of a call that the service refused. */
 export type RefusalType = 'CredentialsRejected' | 'Forbidden' | 'OrderNotFound' | 'Refused';
