@@ -144,25 +144,20 @@ const call = <R>(services: SearchAttributeServices, request: () => Promise<R>): 
 // Temporal Cloud has no operator service; the code of its answer has changed over time.
 const isDenial = (error: unknown): boolean => isGrpc(error, 'PERMISSION_DENIED', 'UNIMPLEMENTED', 'UNAUTHENTICATED');
 
-/** Counts runs of a task queue in visibility. */
-const counterOf = (client: Client, taskQueue: string, withinMs: number) => async (conditions: string[]) => {
-  const query = [`TaskQueue = ${quote(taskQueue)}`, ...conditions].join(' AND ');
+/** Counts the runs of a task queue that are open and meet this condition. */
+async function countOpen(client: Client, taskQueue: string, condition: string, withinMs: number): Promise<number> {
+  const query = `TaskQueue = ${quote(taskQueue)} AND ExecutionStatus = 'Running' AND ${condition}`;
   return (await client.withDeadline(Date.now() + withinMs, () => client.workflow.count(query))).count;
-};
+}
 
 const parkedWithinMs = 5_000;
 
 /** Counts the parked deliveries of an account that wait for a person; also those that no worker has handled yet. */
-export const countParked = (client: Client, taskQueue: string, account: AccountName): Promise<number> =>
-  counterOf(
-    client,
-    taskQueue,
-    parkedWithinMs,
-  )([
-    "WorkflowType = 'parkedDelivery'",
-    "ExecutionStatus = 'Running'",
-    `WorkflowId STARTS_WITH ${quote(parkedDeliveryId({ account, deliveryId: '' }))}`,
-  ]);
+export function countParked(client: Client, taskQueue: string, account: AccountName): Promise<number> {
+  const id = quote(parkedDeliveryId({ account, deliveryId: '' }));
+  const condition = `WorkflowType = 'parkedDelivery' AND WorkflowId STARTS_WITH ${id}`;
+  return countOpen(client, taskQueue, condition, parkedWithinMs);
+}
 
 /** How many runs the whole fleet has. */
 export interface RunCounts {
@@ -182,8 +177,7 @@ export function createRunCounts(
   taskQueue: string,
   now: () => number = Date.now,
 ): () => Promise<RunCounts | null> {
-  const countOf = counterOf(client, taskQueue, runsWithinMs);
-  const count = (condition: string): Promise<number> => countOf(["ExecutionStatus = 'Running'", condition]);
+  const count = (condition: string) => countOpen(client, taskQueue, condition, runsWithinMs);
   const read = async (): Promise<RunCounts> => {
     const followed = await count("WorkflowType = 'followOrder'");
     // The server groups counts by status alone, so each code needs a call of its own; mostly no run needs attention, or only rides do.
