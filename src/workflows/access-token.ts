@@ -67,8 +67,8 @@ async function renew(lease: TokenLease, { account, scope, credentialId }: Access
     taskQueue: accountQueue(account),
     priority: { priorityKey: 1 }, // calls with a lower priority wait for the token
     startToCloseTimeout: 25_000,
-    // Temporal repeats it only if no worker holds these credentials or a worker died.
-    scheduleToCloseTimeout: 60_000,
+    // Temporal repeats it only if no worker holds these credentials or a worker died. The wait for a turn of a small budget counts, too.
+    scheduleToCloseTimeout: 120_000,
     retry: promptRetry,
     summary: `Request a token: ${scope === '' ? 'unscoped' : scope}`,
   });
