@@ -196,6 +196,7 @@ function readSettings(read: EnvReader, withSecrets: boolean) {
     ingressHost: read.host('FARETRAIL_INGRESS_HOST'),
     /** 0 takes any free port. */
     ingressPort: read.port('FARETRAIL_INGRESS_PORT') ?? 8480,
+    /** Null: the journal is switched off. */
     journalDir: journalDir === 'off' ? null : journalDir,
     journalMaxMb: read.integer('FARETRAIL_JOURNAL_MAX_MB', { min: 1, max: 1_048_576 }) ?? 1024,
     /** What one address may send; null: any number. */

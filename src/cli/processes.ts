@@ -2,7 +2,7 @@ import type { CliConfig } from '../config.js';
 import type { AccountName } from '../domain/keys.js';
 import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
 import { accountQueueOf } from '../domain/task-queues.js';
-import { createFleet, readWatch, type TaskKind, type WatchHolder } from '../temporal/watches.js';
+import { pollersOf, readWatch, type TaskKind, type WatchHolder } from '../temporal/watches.js';
 import { callTimeoutMs, type Session } from './command.js';
 import { otherAccountsQuery } from './lists.js';
 import { plain } from './text.js';
@@ -29,7 +29,7 @@ export const accountQueue = ({ config }: Pick<Session, 'config'>, account: Accou
 
 /** Does a worker poll this queue? A killed worker counts for up to 75 s. */
 export const hasWorker = async ({ client }: Pick<Session, 'client'>, { name, takes }: WorkQueue): Promise<boolean> =>
-  (await createFleet(client).pollersOf(name, takes)).length > 0;
+  (await pollersOf(client, name, takes)).length > 0;
 
 /** A warning for each queue that an order of this account needs and no worker polls. */
 export async function missingWorkers(session: Session, account: AccountName): Promise<string[]> {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { mostCallsWithin } from '../../dev/sandbox/ledger-questions.js';
 import { startDevServer } from '../../dev/stack/temporal/dev-server.js';
-import { createFleet } from '../../src/temporal/watches.js';
+import { pollersOf } from '../../src/temporal/watches.js';
 import { isLong } from '../support/long.js';
 import { startFleet } from '../support/worker/fleet.js';
 
@@ -30,7 +30,7 @@ it('with four partitions an account keeps to its budget gets most of it, no orde
   await expect.poll(() => readOrders()).toBe(orders);
 
   const queue = `${fleet.place.config.taskQueue}.business`;
-  await expect.poll(async () => (await createFleet(fleet.client).pollersOf(queue)).length).toBe(fleet.workers.length);
+  await expect.poll(async () => (await pollersOf(fleet.client, queue)).length).toBe(fleet.workers.length);
 
   const since = new Date().toISOString();
   await sleep(seconds * 1_000);
