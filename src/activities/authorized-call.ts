@@ -5,7 +5,7 @@ import { RideApiError } from '../ride-api/errors.js';
 import type { AccessToken, TokenSource } from './token.js';
 import type { Usage } from './watch/share.js';
 
-/** The account must wait, because the service asked for it, for the account's budget or for its token: the worker sent nothing. */
+/** The account must wait, because the service asked for it, for the account's budget or for its token: the worker sends nothing now. */
 export class QuietTime extends FaretrailError<'QuietTime'> {
   override readonly name = 'QuietTime';
   readonly leftMs: number;
