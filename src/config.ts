@@ -6,19 +6,11 @@ import { defaultWatch, noWatch } from './domain/order/concern.js';
 import { defaultTaskQueue } from './domain/task-queues.js';
 import { isLoopbackAddress, originRule, toOrigin } from './domain/web-address.js';
 import { defaultMaxWaitMs } from './ride-api/refusal.js';
-import { type KeyRing, keyRecipe, sharesKey, signingForm } from './sealing/key-ring.js';
-import type { PayloadEncryption } from './sealing/payload-codec.js';
+import { type KeyRing, keyRecipe, sharesKey, signingForm, withHidden } from './sealing/key-ring.js';
 import { type AccountSettings, hasSecret, readAccounts } from './settings/accounts.js';
-import { type CodecSettings, readCodecSettings, readPayloadEncryption } from './settings/codec.js';
-import {
-  createEnvReader,
-  type Env,
-  type EnvReader,
-  findUnknownSettings,
-  type ReadFile,
-  readFileFromDisk,
-  type SettingsSource,
-} from './settings/env-reader.js';
+import { type Env, EnvReader, type ReadFile } from './settings/env-reader.js';
+
+export type { Env, ReadFile } from './settings/env-reader.js';
 
 /** Which version of which worker deployment a worker is (Temporal's Worker Versioning). */
 interface DeploymentVersion {
@@ -67,8 +59,7 @@ function readStore(read: EnvReader): StoreSetting {
 export type TraceProtocol = 'http/protobuf' | 'http/json';
 
 /** How traces are sent; null: not at all. The library reads the rest of the standard `OTEL_*` variables by itself. */
-export function readTracing(source: SettingsSource): TraceProtocol | null {
-  const read = createEnvReader(source);
+export function readTracing(read: EnvReader): TraceProtocol | null {
   const exporter = read.oneOf('OTEL_TRACES_EXPORTER', ['otlp', 'none']);
   if (exporter !== 'otlp' || read.text('OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return null;
   const name = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'].find((one) => read.text(one));
@@ -79,60 +70,12 @@ export function readTracing(source: SettingsSource): TraceProtocol | null {
   return 'http/json';
 }
 
-export type { Env, ReadFile } from './settings/env-reader.js';
-
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export type LogLevel = (typeof logLevels)[number];
 
-/** Which URLs may be told of changes, and with which secrets. */
-interface NotifySettings {
-  /** As `URL` writes them, such as `https://orders.example.com`. Empty: none. */
-  readonly origins: readonly string[];
-  /** Each receiver gets secrets of its own made from these. */
-  readonly secrets: KeyRing | null;
-  readonly allowsPrivate: boolean;
-}
-
-/** The settings of a process that sends no notices. */
-const noNotify: NotifySettings = Object.freeze({ origins: [], secrets: null, allowsPrivate: false });
-
 /** Every setting that needs no upstream credentials. `null` means off or not set. */
-export interface CliConfig {
-  readonly accounts: readonly AccountSettings[];
-  readonly profile: ContractProfile;
-  readonly taskQueue: string;
-  /** `null`: workers are not versioned. */
-  readonly deployment: DeploymentVersion | null;
-  readonly sealingKeys: KeyRing | null;
-  readonly webhookKeys: KeyRing | null;
-  readonly notify: NotifySettings;
-  readonly payloads: PayloadEncryption;
-  readonly codec: CodecSettings;
-  readonly store: StoreSetting;
-  /** Without a trailing slash. */
-  readonly publicUrl: string | null;
-  readonly ingressHost: string;
-  /** 0 takes any free port. */
-  readonly ingressPort: number;
-  /** `null`: the journal is switched off. */
-  readonly journalDir: string | null;
-  readonly journalMaxMb: number;
-  /** What one address may send; `null`: any number. */
-  readonly deliveriesPerSecond: number | null;
-  /** How many orders of an account that deliveries started may be unread; `null`: any number. */
-  readonly newOrdersAtOnce: number | null;
-  /** How many deliveries of an account may be parked at a time; `null`: any number. */
-  readonly parkedAtMost: number | null;
-  /** For accounts that set none of their own. */
-  readonly poll: Cadence;
-  /** A longer `Retry-After` of the service is cut to it. */
-  readonly retryAfterMaxMs: number;
-  readonly metricsPort: number | null;
-  /** `null`: the ingress shows its pages for probes and Prometheus where it takes deliveries. */
-  readonly ingressMetricsPort: number | null;
-  readonly logLevel: LogLevel;
-}
+export type CliConfig = Readonly<ReturnType<typeof readSettings>>;
 
 /** `CliConfig` with the credentials. Secrets and keys are not enumerable, so printing or logging it shows none. */
 export interface Config extends CliConfig {
@@ -169,66 +112,66 @@ export class ConfigError extends FaretrailError<'ConfigError'> {
 }
 
 /** Everything the environment says; nothing is required. Throws `ConfigError`. */
-export function loadConfig(env: Env, readFile: ReadFile = readFileFromDisk): Config {
-  const problems: string[] = [];
-  const settings = readSettings({ env, readFile, problems }, { withSecrets: true });
-  if (problems.length > 0) throw new ConfigError(problems);
-  return Object.freeze({ ...settings, accounts: settings.accounts.filter(hasSecret) });
-}
+export const loadConfig = (env: Env, readFile?: ReadFile): Config =>
+  load(env, readFile, true, (settings) => ({ ...settings, accounts: settings.accounts.filter(hasSecret) }));
 
 /** The settings of a worker: at least one account, and the keys that seal its tokens. Throws `ConfigError`. */
-export function loadWorkerConfig(env: Env, readFile: ReadFile = readFileFromDisk): WorkerConfig {
-  const problems: string[] = [];
-  const settings = readSettings({ env, readFile, problems }, { withSecrets: true });
-  const [first, ...rest] = settings.accounts.filter(hasSecret);
-  const { sealingKeys } = settings;
-  requireAccount(first, problems);
-  requireKeys('FARETRAIL_SEALING_KEYS', sealingKeys, problems);
-  const traces = readTracing({ env, readFile, problems });
-  if (settings.notify.origins.length > 0) requireKeys('FARETRAIL_NOTIFY_SECRETS', settings.notify.secrets, problems);
-  if (problems.length > 0 || !first || !sealingKeys) throw new ConfigError(problems);
-  const accounts: WorkerConfig['accounts'] = [first, ...rest];
-  return Object.freeze({ ...settings, accounts, sealingKeys, traces });
-}
+export const loadWorkerConfig = (env: Env, readFile?: ReadFile): WorkerConfig =>
+  load(env, readFile, true, (settings, read) => {
+    const accounts = requireAccount(settings.accounts.filter(hasSecret), read);
+    const sealingKeys = requireKeys('FARETRAIL_SEALING_KEYS', settings.sealingKeys, read);
+    const traces = readTracing(read);
+    if (settings.notify.origins.length > 0) requireKeys('FARETRAIL_NOTIFY_SECRETS', settings.notify.secrets, read);
+    return accounts && sealingKeys && { ...settings, accounts, sealingKeys, traces };
+  });
 
 /** The settings of an ingress: at least one account, and the keys of its addresses. No client secret is looked up, and
  *  what only a worker uses is checked and left out. Throws `ConfigError`. */
-export function loadIngressConfig(env: Env, readFile: ReadFile = readFileFromDisk): IngressConfig {
-  const problems: string[] = [];
-  const settings = readSettings({ env, readFile, problems }, { withSecrets: false });
-  const [first, ...rest] = settings.accounts;
-  const { webhookKeys } = settings;
-  requireAccount(first, problems);
-  requireKeys('FARETRAIL_WEBHOOK_KEYS', webhookKeys, problems);
-  const traces = readTracing({ env, readFile, problems });
-  if (problems.length > 0 || !first || !webhookKeys) throw new ConfigError(problems);
-  const accounts: IngressConfig['accounts'] = [first, ...rest];
-  return Object.freeze({ ...settings, accounts, sealingKeys: null, notify: noNotify, webhookKeys, traces });
+export const loadIngressConfig = (env: Env, readFile?: ReadFile): IngressConfig =>
+  load(env, readFile, false, (settings, read) => {
+    const accounts = requireAccount(settings.accounts, read);
+    const webhookKeys = requireKeys('FARETRAIL_WEBHOOK_KEYS', settings.webhookKeys, read);
+    const traces = readTracing(read);
+    return (
+      accounts && webhookKeys && { ...settings, accounts, sealingKeys: null, notify: noNotify, webhookKeys, traces }
+    );
+  });
+
+/** The settings of the CLI: nothing is required, and no client secret is looked up. Throws `ConfigError`. */
+export const loadCliConfig = (env: Env, readFile?: ReadFile): CliConfig =>
+  load(env, readFile, false, (settings) => settings);
+
+/** Reads all settings, and then what the process cannot do without. */
+function load<T>(
+  env: Env,
+  readFile: ReadFile | undefined,
+  withSecrets: boolean,
+  complete: (settings: CliConfig, read: EnvReader) => T | null,
+): Readonly<T> {
+  const read = new EnvReader(env, readFile);
+  const config = complete(readSettings(read, withSecrets), read);
+  if (read.problems.length > 0 || config === null) throw new ConfigError(read.problems);
+  return Object.freeze(config);
 }
 
 // A problem with the value says more than "missing".
-const isTold = (problems: readonly string[], names: RegExp): boolean => problems.some((problem) => names.test(problem));
+const isTold = (read: EnvReader, names: RegExp): boolean => read.problems.some((problem) => names.test(problem));
 
-function requireAccount(first: AccountSettings | undefined, problems: string[]): void {
-  if (!first && !isTold(problems, /^FARETRAIL_(PARTNER_|BUSINESS_|ACCOUNTS_FILE:)/))
-    problems.push('FARETRAIL_ACCOUNTS_FILE: no account; set it, FARETRAIL_PARTNER_* or FARETRAIL_BUSINESS_*');
+function requireAccount<A>([first, ...rest]: readonly A[], read: EnvReader): [A, ...A[]] | null {
+  if (first) return [first, ...rest];
+  if (!isTold(read, /^FARETRAIL_(PARTNER_|BUSINESS_|ACCOUNTS_FILE:)/))
+    read.refuse('FARETRAIL_ACCOUNTS_FILE', 'no account; set it, FARETRAIL_PARTNER_* or FARETRAIL_BUSINESS_*');
+  return null;
 }
 
-function requireKeys(name: string, keys: KeyRing | null, problems: string[]): void {
-  if (!keys && !isTold(problems, new RegExp(`^${name}(_FILE)?:`)))
-    problems.push(`${name}: missing; make one with: ${keyRecipe}`);
+function requireKeys(name: string, keys: KeyRing | null, read: EnvReader): KeyRing | null {
+  if (!keys && !isTold(read, new RegExp(`^${name}(_FILE)?:`)))
+    read.refuse(name, `missing; make one with: ${keyRecipe}`);
+  return keys;
 }
 
-/** The settings of the CLI: nothing is required, and no client secret is looked up. Throws `ConfigError`. */
-export function loadCliConfig(env: Env, readFile: ReadFile = readFileFromDisk): CliConfig {
-  const problems: string[] = [];
-  const settings = readSettings({ env, readFile, problems }, { withSecrets: false });
-  if (problems.length > 0) throw new ConfigError(problems);
-  return settings;
-}
-
-function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: boolean }): CliConfig {
-  const read = createEnvReader(source);
+/** The table of settings: each of them is looked up here, once. */
+function readSettings(read: EnvReader, withSecrets: boolean) {
   const profile = readProfile(read);
   const poll = readPoll(read);
   const requestsPerSecond = profile.limits.requestsPerSecond;
@@ -237,34 +180,42 @@ function readSettings(source: SettingsSource, { withSecrets }: { withSecrets: bo
   const elsewhere = accounts.filter((account) => ![account.baseUrl, account.authUrl].every(isLoopbackAddress));
   if (read.text(uncheckedTls) === '0' && elsewhere.length > 0) read.refuse(uncheckedTls, useOwnAuthority);
   const journalDir = read.text('FARETRAIL_JOURNAL_DIR') ?? '.faretrail/journal';
-  const settings: CliConfig = {
-    accounts,
+  const settings = {
+    accounts: accounts as readonly AccountSettings[],
     profile,
     taskQueue:
       read.matching('FARETRAIL_TASK_QUEUE', /^[^\s\p{C}]{1,200}$/u, 'must be 1 to 200 characters without blanks') ??
       defaultTaskQueue,
+    /** Null: workers are not versioned. */
     deployment: readDeployment(read),
     ...readSecrets(read),
-    codec: readCodecSettings(read),
+    codec: readCodec(read),
     store: readStore(read),
+    /** Without a trailing slash. */
     publicUrl: read.baseUrl('FARETRAIL_PUBLIC_URL') ?? null,
-    ingressHost:
-      read.matching('FARETRAIL_INGRESS_HOST', /^[A-Za-z0-9.:_-]{1,253}$/, 'must be a host name or an IP address') ??
-      '127.0.0.1',
+    ingressHost: read.host('FARETRAIL_INGRESS_HOST'),
+    /** 0 takes any free port. */
     ingressPort: read.port('FARETRAIL_INGRESS_PORT') ?? 8480,
+    /** Null: the journal is switched off. */
     journalDir: journalDir === 'off' ? null : journalDir,
     journalMaxMb: read.integer('FARETRAIL_JOURNAL_MAX_MB', { min: 1, max: 1_048_576 }) ?? 1024,
+    /** What one address may send; null: any number. */
     deliveriesPerSecond: readLimit(read, 'FARETRAIL_DELIVERIES_PER_SECOND', 100),
+    /** How many orders of an account that deliveries started may be unread; null: any number. */
     newOrdersAtOnce: readLimit(read, 'FARETRAIL_NEW_ORDERS_AT_ONCE', 20),
+    /** How many deliveries of an account may be parked at a time; null: any number. */
     parkedAtMost: readLimit(read, 'FARETRAIL_PARKED_AT_MOST', 10_000),
+    /** For accounts that set none of their own. */
     poll,
+    /** A longer `Retry-After` of the service is cut to it. */
     retryAfterMaxMs: read.integer('FARETRAIL_RETRY_AFTER_MAX_MS', { min: 1_000, max: 86_400_000 }) ?? defaultMaxWaitMs,
     metricsPort: readMetricsPort(read, 'FARETRAIL_METRICS_PORT'),
+    /** Null: the ingress shows its pages for probes and Prometheus where it takes deliveries. */
     ingressMetricsPort: readMetricsPort(read, 'FARETRAIL_INGRESS_METRICS_PORT'),
     logLevel: read.oneOf('FARETRAIL_LOG_LEVEL', logLevels) ?? 'info',
   };
-  // Every setting has been looked up by now. While the accounts file cannot be read, the variables that it names are not known.
-  if (secretVariables) source.problems.push(...findUnknownSettings(source.env, read.names, secretVariables));
+  // While the accounts file cannot be read, the variables that it names are not known.
+  if (secretVariables) read.refuseUnknown(secretVariables);
   return Object.freeze(settings);
 }
 
@@ -309,31 +260,41 @@ function readPoll(read: EnvReader): Required<Cadence> {
 
 /** Who holds one kind of key must not be able to use another: the ingress the webhook keys, receivers the notify secrets,
  *  callers and codec endpoints the payload keys. */
-function readSecrets(read: EnvReader): Pick<CliConfig, 'sealingKeys' | 'webhookKeys' | 'notify' | 'payloads'> {
-  const rings: [name: string, ring: KeyRing][] = [];
-  const apart = (name: string, ring: KeyRing | null): KeyRing | null => {
-    const other = ring && rings.find(([, before]) => sharesKey(ring, before));
-    if (other) read.refuse(name, `holds a key of ${other[0]}; make its own with: ${keyRecipe}`);
-    if (ring) rings.push([name, ring]);
-    return ring;
-  };
-  const sealingKeys = apart('FARETRAIL_SEALING_KEYS', read.keyRing('FARETRAIL_SEALING_KEYS') ?? null);
-  const webhookKeys = apart('FARETRAIL_WEBHOOK_KEYS', read.keyRing('FARETRAIL_WEBHOOK_KEYS') ?? null);
+function readSecrets(read: EnvReader) {
+  const sealingKeys = read.keyRing('FARETRAIL_SEALING_KEYS');
+  const webhookKeys = read.keyRing('FARETRAIL_WEBHOOK_KEYS');
   const notify = readNotify(read);
-  apart('FARETRAIL_NOTIFY_SECRETS', notify.secrets);
-  const payloads = readPayloadEncryption(read);
-  apart('FARETRAIL_PAYLOAD_KEYS', payloads.keys);
+  const payloads = read.payloadEncryption();
+  const rings = Object.entries({
+    FARETRAIL_SEALING_KEYS: sealingKeys,
+    FARETRAIL_WEBHOOK_KEYS: webhookKeys,
+    FARETRAIL_NOTIFY_SECRETS: notify.secrets,
+    FARETRAIL_PAYLOAD_KEYS: payloads.keys,
+  });
+  for (const [index, [name, ring]] of rings.entries()) {
+    const [other] = rings.slice(0, index).find(([, before]) => ring && before && sharesKey(ring, before)) ?? [];
+    if (other) read.refuse(name, `holds a key of ${other}; make its own with: ${keyRecipe}`);
+  }
   return { sealingKeys, webhookKeys, notify, payloads };
 }
+
+/** Which URLs may be told of changes, and with which secrets. */
+interface NotifySettings {
+  /** As `URL` writes them, such as `https://orders.example.com`. Empty: none. */
+  readonly origins: readonly string[];
+  /** Each receiver gets secrets of its own made from these. */
+  readonly secrets: KeyRing | null;
+  readonly allowsPrivate: boolean;
+}
+
+/** The settings of a process that sends no notices. */
+const noNotify: NotifySettings = Object.freeze({ origins: [], secrets: null, allowsPrivate: false });
 
 /** Reads `FARETRAIL_NOTIFY_*`. Problems name entries by position only. */
 function readNotify(read: EnvReader): NotifySettings {
   const allowsPrivate = read.oneOf('FARETRAIL_NOTIFY_PRIVATE', ['true', 'false']) === 'true';
-  return Object.freeze({
-    origins: readNotifyOrigins(read, allowsPrivate),
-    secrets: read.keyRing('FARETRAIL_NOTIFY_SECRETS', signingForm) ?? null,
-    allowsPrivate,
-  });
+  const origins = readNotifyOrigins(read, allowsPrivate);
+  return Object.freeze({ origins, secrets: read.keyRing('FARETRAIL_NOTIFY_SECRETS', signingForm), allowsPrivate });
 }
 
 function readNotifyOrigins(read: EnvReader, allowsPrivate: boolean): readonly string[] {
@@ -345,3 +306,47 @@ function readNotifyOrigins(read: EnvReader, allowsPrivate: boolean): readonly st
   });
   return Object.freeze((entries ?? []).flatMap((entry) => toOrigin(entry) ?? []));
 }
+
+/** Where the codec endpoint listens, and whom it answers. */
+export interface CodecSettings {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Of the pages that may ask, such as `https://temporal.example.com`: those of the Temporal UI. */
+  readonly origins: readonly string[];
+  /** What callers must show as a bearer token; null: nothing. Not enumerable. */
+  readonly token: string | null;
+}
+
+const hostName = 'FARETRAIL_CODEC_HOST';
+const tokenName = 'FARETRAIL_CODEC_TOKEN';
+const originsName = 'FARETRAIL_CODEC_ORIGINS';
+
+/** The UI of a local server, by both of its names. */
+const localUi = ['http://localhost:8233', 'http://127.0.0.1:8233'];
+/** RFC 6750 section 2.1; too long to be guessed. */
+const tokenPattern = /^[A-Za-z0-9._~+/=-]{32,512}$/;
+const tokenRule = 'must have 32 to 512 letters, digits, ".", "_", "~", "+", "/", "=" or "-"';
+
+/** Reads `FARETRAIL_CODEC_*`. */
+function readCodec(read: EnvReader): CodecSettings {
+  const host = read.host(hostName);
+  if (!isLoopback(host) && !read.isSecretSet(tokenName))
+    read.refuse(tokenName, `missing; without one everybody who reaches ${hostName} can have payloads decrypted`);
+  const rule = 'must be an origin such as https://temporal.example.com';
+  const origins = read.list(originsName, (entry) => (isOrigin(entry) ? null : rule)) ?? localUi;
+  const settings = { host, port: read.port('FARETRAIL_CODEC_PORT') ?? 8481, origins: Object.freeze(origins) };
+  return Object.freeze(withHidden(settings, 'token', readToken(read)));
+}
+
+/** `localhost` may be made to mean something else. */
+const isLoopback = (host: string): boolean => /^(127(\.\d{1,3}){3}|::1)$/.test(host);
+
+function readToken(read: EnvReader): string | null {
+  const found = read.secret(tokenName);
+  if (found && !tokenPattern.test(found.value)) read.refuse(found.setBy, `the token ${tokenRule}`);
+  return found?.value ?? null;
+}
+
+const isOrigin = (text: string): boolean =>
+  /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;

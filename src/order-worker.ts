@@ -25,21 +25,18 @@ import {
   createUsage,
   type PollEvents,
   type StorePort,
-  type SubscriptionActivities,
-  type SubscriptionActivityPorts,
   Watching,
   type WatchingPorts,
 } from './activities/index.js';
 import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
-import { accountQueueOf, budgetShare, tokenQueueOf, watchQueueOf } from './domain/task-queues.js';
+import { accountQueueOf, budgetShare, watchQueueOf } from './domain/task-queues.js';
 import { createRideOrdersService } from './nexus/ride-orders-service.js';
 import { createNotifySender, type NotifySender } from './notify-http/sender.js';
 import type { RideApi } from './ride-api/ride-api.js';
 import { toWorkerDataConverter } from './sealing/data-converter.js';
-import type { KeyRing } from './sealing/key-ring.js';
-import { createSealer } from './sealing/sealer.js';
+import { createSealer, type Sealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { createClaims, createResetReader } from './temporal/claims.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
@@ -53,9 +50,12 @@ import { bundlePath, cachedRuns, workflowTasks } from './temporal/workflow-code.
 const shutdownGraceTime = 25_000;
 /** Then what still runs is abandoned, within the 60 s that platforms usually wait before they kill. */
 const shutdownForceTime = 40_000;
-/** When all work has ended, the SDK takes leave of Temporal. It waits for half a minute and more while Temporal does not answer. */
+/** When all work has ended, the SDK says so to Temporal, and waits for half a minute and more while Temporal does not answer. */
 const leaveWithinMs = 5_000;
 const lookEveryMs = 500;
+
+/** How many activities an SDK worker has under way. The SDK's default. */
+const activitySlots = 100;
 
 /** Open polls of the queue of an account. A fixed number, the same in each process, splits its calls evenly, on which the watch counts:
  *  beside faults, autoscaling had given one of two processes nine tenths of them. */
@@ -88,7 +88,7 @@ interface OrderWorkerParts {
   options?: Partial<WorkerOptions>;
 }
 
-/** One SDK worker for the workflows, and two for each account: one for its calls, one for its token requests. */
+/** One SDK worker for the workflows, and one for each account. */
 export interface OrderWorker extends RunningWorkers {
   /** The watches of accounts that this process holds now. */
   watching: Pick<Watching, 'held'>;
@@ -109,11 +109,22 @@ interface RunningWorkers {
 
 /** Creates the workers; nothing runs before `run`. Rejects when the Temporal server refuses them. */
 export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderWorker> {
-  const { config, connection, namespace } = parts;
+  const { config, connection, namespace, watchNotices = (send) => send } = parts;
+  const unversioned: Omit<WorkerOptions, 'taskQueue'> = {
+    connection,
+    namespace,
+    dataConverter: toWorkerDataConverter(config.payloads),
+    shutdownGraceTime,
+    shutdownForceTime,
+    activityTaskPollerBehavior: { type: 'autoscaling' },
+    maxConcurrentActivityTaskExecutions: activitySlots,
+    ...parts.options,
+  };
+  const shared = { ...unversioned, ...toVersioning(config) };
+  const { maxCachedWorkflows = cachedRuns() } = shared;
   const { origins, secrets, allowsPrivate } = config.notify;
   const notifySender = createNotifySender({ origins, allowsPrivate, secrets: secrets?.map(({ key }) => key) ?? [] });
-  const { watchNotices = (send) => send } = parts;
-  const { accountActivities, tokenActivities, mainActivities, watching } = createActivities(parts, {
+  const { main, ofAccounts, watching } = createActivities(parts, {
     send: watchNotices(notifySender.send),
     isLeaving: () => worker.whyNotPolling() !== null,
     serve: (account) =>
@@ -124,44 +135,26 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
         activityTaskPollerBehavior: { type: 'autoscaling', initial: 1, maximum: 5 },
       }),
   });
-  const unversioned: Omit<WorkerOptions, 'taskQueue'> = {
-    connection,
-    namespace,
-    dataConverter: toWorkerDataConverter(config.payloads),
-    shutdownGraceTime,
-    shutdownForceTime,
-    activityTaskPollerBehavior: { type: 'autoscaling' },
-    ...parts.options,
-  };
-  const shared = { ...unversioned, ...toVersioning(config) };
-  const { maxCachedWorkflows = cachedRuns() } = shared;
   const workflowWorker = Worker.create({
     ...shared,
     maxCachedWorkflows,
     maxConcurrentWorkflowTaskExecutions: workflowTasks(maxCachedWorkflows),
     taskQueue: config.taskQueue,
     workflowBundle: parts.workflowBundle ?? { codePath: bundlePath({ encodesFailures: config.payloads.encrypts }) },
-    activities: mainActivities,
+    activities: main,
     nexusServices: [createRideOrdersService(config.taskQueue)],
     workflowTaskPollerBehavior: { type: 'autoscaling' },
   });
-  const accountWorkers = config.accounts.flatMap((account) => [
+  const accountWorkers = config.accounts.map((account) =>
     Worker.create({
       ...shared,
       taskQueue: accountQueueOf(config.taskQueue, account.name),
-      activities: accountActivities,
+      activities: ofAccounts,
       // Kept by the server for the whole fleet; every attempt counts.
       maxTaskQueueActivitiesPerSecond: account.requestsPerSecond * budgetShare,
       activityTaskPollerBehavior: { type: 'simple-maximum', maximum: pollsOf(account) },
     }),
-    Worker.create({
-      ...shared,
-      taskQueue: tokenQueueOf(config.taskQueue, account.name),
-      activities: tokenActivities,
-      // A token is requested once in its lifetime, so one open poll takes all there are.
-      activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
-    }),
-  ]);
+  );
   const worker = runTogether(await Promise.all([workflowWorker, ...accountWorkers]), () => notifySender.close());
   return {
     ...worker,
@@ -199,79 +192,92 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
       };
 
 /**
- * `accountActivities` need an account that this worker holds, and what they call spends its budget. `tokenActivities` need its credentials
- * and spend none. `mainActivities` do without: any worker of the main queue takes them. `watching`: the watches that this process holds.
+ * All activities: a new one joins its noun in `src/activities`, a new noun the list at the end. `ofAccounts` need the credentials of an account,
+ * and are handed out within its budget; `main` do without, so any worker of the main queue takes them. `watching`: the watches that this
+ * process holds.
  */
 function createActivities(
-  { config, rideApi, client, pollEvents = {}, watchPace = {}, now = Date.now, store = 'none' }: OrderWorkerParts,
-  { send, ...watchingParts }: Pick<NotifySender, 'send'> & Pick<WatchingPorts, 'serve' | 'isLeaving'>,
+  parts: OrderWorkerParts,
+  { send, ...watchingPorts }: Pick<NotifySender, 'send'> & Pick<WatchingPorts, 'serve' | 'isLeaving'>,
 ) {
+  const { config, rideApi, client, pollEvents = {}, watchPace = {}, now = Date.now, store = 'none' } = parts;
+  const { taskQueue, profile, webhookKeys, retryAfterMaxMs: longestWaitMs } = config;
+  const { maxConcurrentActivityTaskExecutions: slots = activitySlots } = parts.options ?? {};
   const sealer = createSealer(config.sealingKeys);
-  const accounts = new Map<AccountName, Account>(config.accounts.map((account) => [account.name, account]));
-  const idOf = ({ clientId, clientSecret }: Account): string => sealer.keyedHash(clientId, clientSecret);
-  const credentialIds = new Map(config.accounts.map((account) => [account, idOf(account)]));
-  const credentialId = (account: Account): string => credentialIds.get(account) ?? failNotHeld(account.name);
+  const { account, credentialId, accountWith } = holdAccounts(config.accounts, sealer);
   const tokens = createTokenSource({
-    leases: createTokenLeases(client, config.taskQueue),
+    leases: createTokenLeases(client, taskQueue),
     unseal: sealer.unseal,
     credentialId,
     now,
     passed: dueOfActivity,
   });
   const quietTimes = createQuietTimes(now);
-  const provenPaths = createProvenPaths(now);
   const usage = createUsage(now);
-  const call = createAuthorizedCall({ tokens, quietTimes, usage, now });
-  const longestWaitMs = config.retryAfterMaxMs;
-  const account = (name: AccountName): Account => accounts.get(name) ?? failNotHeld(name);
-  const untracked = (name: AccountName) => account(name).untracked;
   const stores = typeof store === 'object';
-  const claims = createClaims(client, stores);
-  const calling = { account, rideApi, call, claims, stores, now };
-  const deliveries = createDeliveryActivities({
-    routes: createDeliveryPort({ client, taskQueue: config.taskQueue, untracked }),
-  });
-  const readOrder = createOrderReader({ rideApi, call, provenPaths });
+  const common = {
+    ...{ account, rideApi, now, longestWaitMs, quietTimes, usage, stores },
+    provenPaths: createProvenPaths(now),
+    claims: createClaims(client, stores),
+    call: createAuthorizedCall({ tokens, quietTimes, usage, mostWaiting: slots / 2, now }),
+  };
+  const readOrder = createOrderReader(common);
   const watching = new Watching({
-    ...{ account, readOrder, usage, longestWaitMs, now, random: Math.random, ...watchingParts },
-    runs: createWatchPort(client, config.taskQueue),
+    ...{ ...common, ...watchingPorts, readOrder, random: Math.random },
+    runs: createWatchPort(client, taskQueue),
     worker: client.options.identity,
     events: pollEvents,
     pace: watchPace,
     warn: (message, { error, ...about }) =>
       Runtime.instance().logger.warn(message, { ...about, error: error instanceof Error ? error.message : '' }),
   });
-  const tokenActivities = createTokenActivities({
-    accountWith: (name, id) => [accounts.get(name)].find((account) => account && credentialId(account) === id),
-    rideApi,
+  const { listSubscribers, deleteSubscriber } = profile.operations;
+  const ports = {
+    ...{ ...common, readOrder, accountWith, send, store },
+    startWatch: (name: AccountName) => watching.start(name),
+    readReceipt: createReceiptReader(common),
+    webhooks: webhookKeys && { ...createSealer(webhookKeys), ...createWebhookPaths(webhookKeys) },
+    enabled: { list: listSubscribers.enabled !== false, delete: deleteSubscriber.enabled !== false },
     seal: sealer.seal,
-    refreshEarlyMs: config.profile.tokens.refreshEarlyMs,
-    now,
-  });
+    refreshEarlyMs: profile.tokens.refreshEarlyMs,
+    routes: createDeliveryPort({ client, taskQueue, untracked: (name) => account(name).untracked }),
+    orders: createFollowedOrders(client, taskQueue),
+    rides: createRequestedRides(client),
+    replay: replayAside,
+    wasReset: createResetReader(client),
+  };
   return {
-    accountActivities: {
-      ...createOrderActivities({
-        ...{ account, stores, now, quietTimes, provenPaths, longestWaitMs },
-        readOrder,
-        startWatch: (name) => watching.start(name),
-      }),
-      watchOrders: watching.activities.watchOrders,
-      ...createCallActivities(calling),
-      ...createReceiptActivities({ ...calling, readReceipt: createReceiptReader(calling), longestWaitMs }),
-      ...createWorkerSubscriptions({ config, rideApi, account, call, claims, now }),
-      ...deliveries,
-    },
-    tokenActivities,
     watching,
-    mainActivities: {
-      ...createFollowingActivities({ orders: createFollowedOrders(client, config.taskQueue), stores }),
-      ...createNotifyActivities({ send }),
-      ...createReplayActivities({ replay: replayAside }),
-      ...createRideChangeActivities({ rides: createRequestedRides(client) }),
-      ...createStoreActivities({ store }),
-      ...createResetActivities({ wasReset: createResetReader(client) }),
-      ...deliveries,
+    ofAccounts: {
+      ...createTokenActivities(ports),
+      ...createOrderActivities(ports),
+      ...createCallActivities(ports),
+      ...createReceiptActivities(ports),
+      ...createSubscriptionActivities(ports),
+      ...createDeliveryActivities(ports),
+      watchOrders: watching.activities.watchOrders,
     },
+    main: {
+      ...createFollowingActivities(ports),
+      ...createNotifyActivities(ports),
+      ...createReplayActivities(ports),
+      ...createRideChangeActivities(ports),
+      ...createStoreActivities(ports),
+      ...createResetActivities(ports),
+    },
+  };
+}
+
+/** The accounts that this process holds. Throws a retryable failure for any other. */
+function holdAccounts(accounts: readonly Account[], { keyedHash }: Pick<Sealer, 'keyedHash'>) {
+  const held = new Map(accounts.map((one) => [one.name, { one, id: keyedHash(one.clientId, one.clientSecret) }]));
+  const find = (name: AccountName) => held.get(name) ?? failNotHeld(name);
+  return {
+    account: (name: AccountName): Account => find(name).one,
+    credentialId: ({ name }: Account): string => find(name).id,
+    /** Undefined: this process holds the account with other credentials, or not at all. */
+    accountWith: (name: AccountName, id: string): Account | undefined =>
+      held.get(name)?.id === id ? held.get(name)?.one : undefined,
   };
 }
 
@@ -322,23 +328,4 @@ export function runTogether(workers: readonly RunningWorker[], whenStopped: () =
     failures.push(error);
     shutdown();
   }
-}
-
-/** The activities that subscribe. A worker without webhook keys says so when a run subscribes. */
-function createWorkerSubscriptions({
-  config,
-  ...ports
-}: Omit<SubscriptionActivityPorts, 'webhooks' | 'enabled'> & { config: WorkerConfig }): SubscriptionActivities {
-  const { listSubscribers, deleteSubscriber } = config.profile.operations;
-  return createSubscriptionActivities({
-    ...ports,
-    webhooks: config.webhookKeys && createWebhookSecrets(config.webhookKeys),
-    enabled: { list: listSubscribers.enabled !== false, delete: deleteSubscriber.enabled !== false },
-  });
-}
-
-function createWebhookSecrets(keys: KeyRing) {
-  const sealer = createSealer(keys);
-  const { pathOf } = createWebhookPaths(keys);
-  return { pathOf, seal: (secretId: string, context: string) => sealer.seal(secretId, context) };
 }

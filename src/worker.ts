@@ -3,20 +3,17 @@ import { createServer } from 'node:net';
 import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime } from '@temporalio/worker';
 import { loadWorkerConfig, type WorkerConfig } from './config.js';
-import { createLogger, type Logger, toTemporalLogger } from './observability/logging.js';
+import { createLogger, failProcess, type Logger, toTemporalLogger } from './observability/logging.js';
 import { createWorkerMetrics, type WorkerMetrics, workflowBuckets } from './observability/metrics.js';
 import { type MetricsServer, startMetricsServer } from './observability/metrics-server.js';
-import { traceHttp, traceNotices } from './observability/traced-http.js';
-import { traceActivities, traceMessages } from './observability/traced-work.js';
+import { traceActivities, traceHttp, traceMessages, traceNotices } from './observability/traced.js';
 import { openTracing } from './observability/tracing.js';
 import { countCalls, traceCalls, watchCalls } from './observability/watched-ride-api.js';
 import { createOrderWorker, type OrderWorker } from './order-worker.js';
-import { failProcess } from './process-failure.js';
 import { createHttp } from './ride-api/http.js';
 import { createRideApi } from './ride-api/ride-api.js';
 import { connectNative } from './temporal/connection.js';
-import { createRunCounts } from './temporal/counts.js';
-import { ensureSearchAttributes } from './temporal/search-attributes.js';
+import { createRunCounts, ensureSearchAttributes } from './temporal/visibility.js';
 import { cachedRuns } from './temporal/workflow-code.js';
 
 async function main(): Promise<void> {

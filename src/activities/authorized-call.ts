@@ -2,10 +2,10 @@ import type { Account } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName, Scope } from '../domain/keys.js';
 import { RideApiError } from '../ride-api/errors.js';
-import type { TokenSource } from './token-source.js';
+import type { AccessToken, TokenSource } from './token.js';
 import type { Usage } from './watch/share.js';
 
-/** The account must wait, because the service asked for it or for the account's budget: the worker sent nothing. */
+/** The account must wait, because the service asked for it, for the account's budget or for its token: the worker sends nothing now. */
 export class QuietTime extends FaretrailError<'QuietTime'> {
   override readonly name = 'QuietTime';
   readonly leftMs: number;
@@ -67,6 +67,8 @@ interface AuthorizedCallPorts {
   quietTimes: QuietTimes;
   /** What calls leave of the budget is for the polls of the account. */
   usage?: Pick<Usage, 'count'>;
+  /** How many calls of an account may wait for a token at a time, fewer than its SDK worker has slots. Default: any number. */
+  mostWaiting?: number;
   now?: () => number;
 }
 
@@ -74,6 +76,8 @@ interface AuthorizedCallPorts {
  *  sent at once when the token comes. */
 const longestTokenWaitMs = 250;
 const anotherTurnMs = 100;
+/** A token request takes well under a second. */
+const crowdTurnMs = 1_000;
 
 const isTokenRejected = (error: unknown): boolean => error instanceof RideApiError && error.code === 'TOKEN_REJECTED';
 
@@ -82,16 +86,24 @@ const isTokenRejected = (error: unknown): boolean => error instanceof RideApiErr
 const mostTokens = 3;
 
 /** Repeats the call with another token after a 401 (given). */
-export function createAuthorizedCall({
-  tokens,
-  quietTimes,
-  usage,
-  now = Date.now,
-}: AuthorizedCallPorts): AuthorizedCall {
+export function createAuthorizedCall(ports: AuthorizedCallPorts): AuthorizedCall {
+  const { tokens, quietTimes, usage, mostWaiting = Number.POSITIVE_INFINITY, now = Date.now } = ports;
+  const waiting = new Map<AccountName, number>();
+
+  /** The token for a call that holds a slot. The token request of the account needs one, too, so a crowd must not hold all of them. */
+  async function getWithSlot(...wanted: Parameters<TokenSource['get']>): Promise<AccessToken> {
+    const [{ name }] = wanted;
+    const others = waiting.get(name) ?? 0;
+    if (others >= mostWaiting) throw new QuietTime(crowdTurnMs);
+    waiting.set(name, others + 1);
+    return await tokens.get(...wanted).finally(() => waiting.set(name, (waiting.get(name) ?? 1) - 1));
+  }
+
   return async (account, scope, send, { isThrough = false, isPoll = false } = {}) => {
     if (!isThrough) quietTimes.check(account.name);
     const askedAt = now();
-    let token = await tokens.get(account, scope);
+    const getToken = isThrough || isPoll ? tokens.get : getWithSlot; // polls hold no slot; one call a minute goes through all waits
+    let token = await getToken(account, scope);
     if (!isThrough) {
       if (now() - askedAt > longestTokenWaitMs) throw new QuietTime(anotherTurnMs);
       quietTimes.check(account.name); // a wait may have begun meanwhile
@@ -106,7 +118,7 @@ export function createAuthorizedCall({
         }
         if (!isTokenRejected(error) || left === 1) throw error;
       }
-      token = await tokens.get(account, scope, token.id);
+      token = await getToken(account, scope, token.id);
     }
   };
 }

@@ -25,7 +25,7 @@ import { type AuthorizedCall, QuietTime } from './authorized-call.js';
 import { plainFailure, toDelay } from './failures.js';
 import { meaningOf, sealingRemedy } from './looking.js';
 import { type Claims, runOfActivity } from './runs.js';
-import { TokenUnavailable } from './token-source.js';
+import { TokenUnavailable } from './token.js';
 
 /** The ports of the activities. */
 export interface CallActivityPorts {

@@ -13,7 +13,7 @@ import { defaultMaxWaitMs } from '../ride-api/refusal.js';
 import { SealingError } from '../sealing/sealer.js';
 import { QuietTime } from './authorized-call.js';
 import { notYet, plainFailure, toDelay } from './failures.js';
-import { TokenUnavailable } from './token-source.js';
+import { TokenUnavailable } from './token.js';
 
 /** What each refusal means for a run. `TOKEN_REJECTED` gets here only after a renewal of the token. */
 const codeOfRefusal: Record<RideApiErrorCode, TroubleCode> = {

@@ -14,9 +14,8 @@ import {
   requestRideId,
 } from '../domain/workflow-ids.js';
 import type { Store } from '../store/store.js';
-import { decodeAll } from '../temporal/payloads.js';
 import { isGrpc } from '../temporal/run-errors.js';
-import { type RunTimes, runOf, toRunTimes } from '../temporal/runs.js';
+import { decodeAll, type RunTimes, runOf, toRunTimes } from '../temporal/runs.js';
 import { option } from './arguments.js';
 import { type CommandSpec, callTimeoutMs, inSession, type Session } from './command.js';
 import { CliFailure, exitCodes } from './failure.js';

@@ -3,8 +3,7 @@ import type { AccountName } from '../domain/keys.js';
 import type { Notify } from '../domain/notify/receivers.js';
 import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
 import { accountQueueOf } from '../domain/task-queues.js';
-import { createFleet } from '../temporal/fleet.js';
-import { readWatch, type WatchHolder } from '../temporal/watches.js';
+import { pollersOf, readWatch, type WatchHolder } from '../temporal/watches.js';
 import type { Session } from './command.js';
 import { followedQuery, isOfAccount } from './lists.js';
 import { unheardReceivers } from './notice.js';
@@ -21,7 +20,7 @@ export interface Health {
 /** Does a worker poll the queue of this account, or without one the queue of all workflows? A killed worker counts for up to 75 s. */
 export async function judgeWorker({ client, config }: Session, account?: AccountName): Promise<Health> {
   const queue = account === undefined ? config.taskQueue : accountQueueOf(config.taskQueue, account);
-  const pollers = await createFleet(client).pollersOf(queue, account === undefined ? 'workflows' : 'activities');
+  const pollers = await pollersOf(client, queue, account === undefined ? 'workflows' : 'activities');
   if (pollers.length > 0) return { result: 'ok', message: `polls task queue ${queue}` };
   const whose = account === undefined ? '' : ' that holds the credentials of this account';
   return { result: 'failed', message: `no worker polls task queue ${queue}; start one${whose}: npm run worker` };

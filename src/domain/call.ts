@@ -98,7 +98,7 @@ export const callTerms = (operation: BusinessOperation) => ({
   startToCloseTimeout: 40_000,
   scheduleToCloseTimeout: effortMs(operation),
   retry: { initialInterval: firstPauseMs, backoffCoefficient: 2, maximumInterval: longestPauseMs },
-  priority: { priorityKey: 1 }, // a caller waits for it
+  priority: { priorityKey: 2 }, // a caller waits for it, and the call for its token
 });
 
 const firstPauseMs = 1_000;

@@ -6,14 +6,8 @@ export const defaultTaskQueue = 'faretrail';
 /** What the queue of an account hands out of its requests per second: calls may reach the service a moment closer together. */
 export const budgetShare = 0.9;
 
-/** For the calls of an account. Its rate limit is the account's request budget. */
+/** For the calls and the token requests of an account, which only workers with its credentials take. Its rate limit is the account's request budget. */
 export const accountQueueOf = (main: string, account: string): string => `${main}.${account}`;
-
-/**
- * For the token requests of an account, which only workers with its credentials take. Not the queue of its calls: a token request would
- * take from the budget, and calls that wait for the token may hold every slot of the worker.
- */
-export const tokenQueueOf = (main: string, account: string): string => `${accountQueueOf(main, account)}.token`;
 
 /** Polled only by the process that holds the watch of the account, so that runs reach it. A task waits here while no process does. */
 export const watchQueueOf = (main: string, account: string): string => `${accountQueueOf(main, account)}.watch`;

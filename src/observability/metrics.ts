@@ -1,36 +1,47 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { RunCounts } from '../temporal/counts.js';
+import type { RunCounts } from '../temporal/visibility.js';
 import { version } from '../version.js';
+import type { Forwarder } from '../webhooks/forward/forwarder.js';
+import type { OnForwarded } from '../webhooks/forward/routing.js';
+import type { Journal } from '../webhooks/journal/journal.js';
+import type { DeliveryFact, DeliveryKind } from '../webhooks/observer.js';
+import type { SecretPlace } from '../webhooks/verification.js';
 
-export interface UpstreamCallCount {
-  account: string;
-  operation: string;
-  /** `ok` or the code of the failure, in camel case. */
-  outcome: string;
-  seconds: number;
-}
+// Labels hold names from closed lists only, since each id or unknown word would make a series.
 
-/** What a worker counts. Labels hold names from closed lists only, since each id or unknown word would make a series. */
-export interface WorkerMetrics {
-  registry: Registry;
-  countTokenRequest(request: { account: string; scope: string; outcome: string }): void;
-  countUpstreamCall(call: UpstreamCallCount): void;
-  /** Counts the polls of watches. `lateMs`: after the instant at which the pace of the order wanted the poll. */
-  pollEvents: {
-    polled(account: string, outcome: 'unchanged' | 'changed' | 'failed', lateMs: number): void;
-    hinted(account: string): void;
+/** One value of a gauge. */
+type Sample = readonly [value: number, labels?: Record<string, string>];
+
+/** Opens a registry for one worker or ingress, so that two in one process (tests) do not count together. */
+function openRegistry() {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []): Counter<Label> =>
+    new Counter({ name, help, labelNames, registers });
+  const histogram = <Label extends string>(name: string, help: string, buckets: number[], labelNames: Label[] = []) =>
+    new Histogram({ name, help, buckets, labelNames, registers });
+  /** Each scrape reads the values; without any the gauge is not there. */
+  const gauge = (
+    name: string,
+    help: string,
+    read: () => readonly Sample[] | Promise<readonly Sample[]>,
+    labelNames: string[] = [],
+  ): void => {
+    new Gauge({
+      ...{ name, help, labelNames, registers },
+      async collect() {
+        const samples = await read();
+        this.reset();
+        if (labelNames.length === 0) this.remove(); // `reset` sets it to 0
+        for (const [value, labels = {}] of samples) this.set(labels, value);
+      },
+    });
   };
-  /** Shows the watches that this worker holds, at each scrape. */
-  showWatches(held: () => readonly HeldWatch[]): void;
-  /** Shows how many runs the workflow cache of this worker may hold. */
-  showCacheLimit(runs: number): void;
-  /** Shows the runs of the whole fleet, which each scrape asks for. */
-  showRuns(count: () => Promise<RunCounts | null>): void;
-}
-
-interface HeldWatch {
-  account: { name: string };
-  polls: { readonly size: number; readonly lateMs: number };
+  gauge('faretrail_build_info', 'Always 1; its labels say which release this is.', () => [[1, { version }]], [
+    'version',
+  ]);
+  return { registry, counter, histogram, gauge };
 }
 
 // The deadline of a call is 30 s at most. Operators look for 429 and slow answers.
@@ -42,112 +53,177 @@ const latenessSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
 /** Buckets of a histogram that workflows record, by its name there: half a second after a delivery, minutes between slow polls. */
 export const workflowBuckets = { faretrail_status_lag: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60, 120, 300, 900] };
 
-/** Opens a registry for one worker or ingress, so that two in one process (tests) do not count together. */
-export function openRegistry() {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  new Gauge({
-    ...{ name: 'faretrail_build_info', help: 'Always 1; its labels say which release this is.', registers: [registry] },
-    labelNames: ['version'],
-  }).set({ version }, 1);
-  const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []): Counter<Label> =>
-    new Counter({ name, help, labelNames, registers: [registry] });
-  return { registry, counter };
+/** One call to the service. `outcome`: `ok` or the code of the failure, in camel case. */
+interface CallCount {
+  account: string;
+  operation: string;
+  outcome: string;
+  seconds: number;
 }
 
+interface HeldWatch {
+  account: { name: string };
+  polls: { readonly size: number; readonly lateMs: number };
+}
+
+/** What a worker counts. */
+export type WorkerMetrics = ReturnType<typeof createWorkerMetrics>;
+
 /** Creates the metrics of a worker. */
-export function createWorkerMetrics(): WorkerMetrics {
-  const { registry, counter } = openRegistry();
+export function createWorkerMetrics() {
+  const { registry, counter, histogram, gauge } = openRegistry();
   const tokenRequests = counter(
     'faretrail_token_requests_total',
     'Requests to token endpoints by their outcome: ok or the code of the failure.',
     ['account', 'scope', 'outcome'],
   );
-  const upstreamCalls = counter(
+  const calls = counter(
     'faretrail_upstream_calls_total',
     'Calls to the ride service, token requests apart, by their outcome: ok or the code of the failure.',
     ['account', 'operation', 'outcome'],
   );
-  const upstreamCallSeconds = new Histogram({
-    name: 'faretrail_upstream_call_seconds',
-    help: 'How long calls to the ride service took, whatever their outcome.',
-    labelNames: ['operation'],
-    buckets: callSeconds,
-    registers: [registry],
-  });
+  const duration = histogram(
+    'faretrail_upstream_call_seconds',
+    'How long calls to the ride service took, whatever their outcome.',
+    callSeconds,
+    ['operation'],
+  );
   const polls = counter('faretrail_polls_total', 'Polls of orders by what they found.', ['account', 'outcome']);
   const hints = counter('faretrail_hints_total', 'Polls after which a run had to read its order.', ['account']);
-  const pollLateness = new Histogram({
-    name: 'faretrail_poll_lateness_seconds',
-    help: 'How late polls were against the pace of their orders.',
-    buckets: latenessSeconds,
-    registers: [registry],
-  });
-  const cacheLimit = new Gauge({
-    name: 'faretrail_workflow_cache_limit',
-    help: 'How many runs the workflow cache of this worker may hold now.',
-    registers: [registry],
-  });
+  const lateness = histogram(
+    'faretrail_poll_lateness_seconds',
+    'How late polls were against the pace of their orders.',
+    latenessSeconds,
+  );
   return {
     registry,
-    showCacheLimit: (runs) => cacheLimit.set(runs),
-    countTokenRequest: ({ account, scope, outcome }) =>
+    countTokenRequest: ({ account, scope, outcome }: { account: string; scope: string; outcome: string }): void =>
       tokenRequests.inc({ account, scope: scope || 'unscoped', outcome }),
-    countUpstreamCall({ account, operation, outcome, seconds }) {
-      upstreamCalls.inc({ account, operation, outcome });
-      upstreamCallSeconds.observe({ operation }, seconds);
+    countUpstreamCall({ account, operation, outcome, seconds }: CallCount): void {
+      calls.inc({ account, operation, outcome });
+      duration.observe({ operation }, seconds);
     },
+    /** Counts the polls of watches. `lateMs`: after the instant at which the pace of the order wanted the poll. */
     pollEvents: {
-      polled(account, outcome, lateMs) {
+      polled(account: string, outcome: 'unchanged' | 'changed' | 'failed', lateMs: number): void {
         polls.inc({ account, outcome });
-        pollLateness.observe(lateMs / 1_000);
+        lateness.observe(lateMs / 1_000);
       },
-      hinted: (account) => hints.inc({ account }),
+      hinted: (account: string): void => hints.inc({ account }),
     },
-    showWatches: (held) => addWatchGauges(held, registry),
-    showRuns: (count) => addRunGauges(count, registry),
+    /** Shows the watches that this worker holds. There is no value for an account whose watch another worker holds. */
+    showWatches(held: () => readonly HeldWatch[]): void {
+      const each = (read: (watch: HeldWatch['polls']) => number) => () =>
+        held().map(({ account, polls: of }) => [read(of), { account: account.name }] as const);
+      const labels = ['account'];
+      gauge(
+        'faretrail_watched_orders',
+        'Live orders that this worker polls now.',
+        each(({ size }) => size),
+        labels,
+      );
+      const late = each(({ lateMs }) => lateMs / 1_000);
+      gauge('faretrail_watch_lateness_seconds', 'How late the most overdue order is now.', late, labels);
+    },
+    /** Shows how many runs the workflow cache of this worker may hold. */
+    showCacheLimit: (runs: number): void =>
+      gauge('faretrail_workflow_cache_limit', 'How many runs the workflow cache of this worker may hold now.', () => [
+        [runs],
+      ]),
+    /** Shows the runs of the whole fleet, which each scrape asks for. There is no value while Temporal does not count them. */
+    showRuns(count: () => Promise<RunCounts | null>): void {
+      gauge('faretrail_followed_orders', 'Orders that the whole fleet follows now.', async () => {
+        const counts = await count();
+        return counts ? [[counts.followed]] : [];
+      });
+      gauge(
+        'faretrail_attention_runs',
+        'Runs of the whole fleet that need a person now, by the code of their attention.',
+        async () => Object.entries((await count())?.attention ?? {}).map(([code, runs]) => [runs, { code }] as const),
+        ['code'],
+      );
+    },
   };
 }
 
-/** The gauges have no value for an account whose watch another worker holds. */
-function addWatchGauges(held: () => readonly HeldWatch[], registry: Registry): void {
-  const add = (name: string, help: string, read: (watch: HeldWatch) => number): unknown =>
-    new Gauge({
-      ...{ name, help, labelNames: ['account'], registers: [registry] },
-      collect() {
-        this.reset();
-        for (const watch of held()) this.set({ account: watch.account.name }, read(watch));
-      },
-    });
-  add('faretrail_watched_orders', 'Live orders that this worker polls now.', ({ polls }) => polls.size);
-  add(
-    'faretrail_watch_lateness_seconds',
-    'How late the most overdue order is now.',
-    ({ polls }) => polls.lateMs / 1_000,
-  );
-}
+// A durable acknowledgement takes milliseconds; the goal for its slowest hundredth is 10 ms.
+const deliverySeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 
-/** The gauges have no value at a worker that does not count the runs, and while Temporal does not. */
-function addRunGauges(count: () => Promise<RunCounts | null>, registry: Registry): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'faretrail_followed_orders',
-    help: 'Orders that the whole fleet follows now.',
-    registers,
-    async collect() {
-      const counts = await count();
-      if (counts) this.set(counts.followed);
-      else this.remove();
+/** What each scrape reads of the journal. */
+type JournalGauges = Pick<Journal, 'depth' | 'bytes' | 'oldestAt'> & { maxBytes: number };
+
+/** What an ingress counts. */
+export type IngressMetrics = ReturnType<typeof createIngressMetrics>;
+
+/** Creates the metrics of an ingress. */
+export function createIngressMetrics() {
+  const { registry, counter, histogram, gauge } = openRegistry();
+  const deliveries = counter(
+    'faretrail_deliveries_total',
+    'Requests to delivery addresses by their answer. Without account and event type: the address is not ours.',
+    ['account', 'event_type', 'outcome'],
+  );
+  const seconds = histogram(
+    'faretrail_delivery_seconds',
+    'From the request line of a delivery to its answer.',
+    deliverySeconds,
+  );
+  const newShapes = counter(
+    'faretrail_new_shapes_total',
+    'Deliveries whose body had a shape that this process had not seen, by their answer.',
+    ['account', 'event_type', 'outcome'],
+  );
+  const secretSeen = counter(
+    'faretrail_secret_seen_total',
+    'Deliveries of mode path that the ingress searched for their secret, by the place where it stood.',
+    ['account', 'place'],
+  );
+  const forwarded = counter('faretrail_forwarded_total', 'Deliveries that Temporal has taken, by their result.', [
+    'account',
+    'event_type',
+    'outcome',
+  ]);
+  const failures = counter('faretrail_forward_failures_total', 'Failed forwarding attempts (retried).');
+  let isOut = false;
+  gauge('faretrail_temporal_outage', '1 while Temporal takes no deliveries.', () => [[isOut ? 1 : 0]]);
+  // Looking up the labels would be a noticeable part of the cost of each request.
+  const bound = new Map<string, Counter.Internal>();
+  const countForwarded: OnForwarded = ({ account, eventType }, outcome, count) =>
+    forwarded.inc({ account, event_type: eventType, outcome }, count);
+  return {
+    registry,
+    countDelivery({ account, eventType, outcome, seconds: taken }: DeliveryFact): void {
+      const name = `${account}/${eventType}/${outcome}`;
+      const delivery = bound.get(name) ?? deliveries.labels(account, eventType, outcome);
+      bound.set(name, delivery);
+      delivery.inc();
+      seconds.observe(taken);
     },
-  });
-  new Gauge({
-    name: 'faretrail_attention_runs',
-    help: 'Runs of the whole fleet that need a person now, by the code of their attention.',
-    labelNames: ['code'],
-    registers,
-    async collect() {
-      this.reset();
-      for (const [code, runs] of Object.entries((await count())?.attention ?? {})) this.set({ code }, runs);
+    countNewShape: ({ account, eventType, outcome }: DeliveryKind): void =>
+      newShapes.inc({ account, event_type: eventType, outcome }),
+    countSecretSeen: (account: string, place: SecretPlace): void => secretSeen.inc({ account, place }),
+    countForwarded,
+    countForwardFailure: (): void => failures.inc(),
+    setOutage(now: boolean): void {
+      isOut = now;
     },
-  });
+    showWaiting: (waiting: Forwarder['waiting']): void =>
+      gauge(
+        'faretrail_held_deliveries',
+        'Deliveries that wait in the journal until their order or report may start, or until they may be parked.',
+        () => waiting().map(({ account, reason, deliveries: count }) => [count, { account, reason }] as const),
+        ['account', 'reason'],
+      ),
+    showJournal({ depth, bytes, maxBytes, oldestAt }: JournalGauges): void {
+      const ageMs = (): number => Math.max(0, Date.now() - (oldestAt() ?? Number.POSITIVE_INFINITY));
+      gauge('faretrail_journal_deliveries', 'Acknowledged deliveries that wait in the journal.', () => [[depth()]]);
+      gauge('faretrail_journal_bytes', 'Size of the journal, of pages in use.', () => [[bytes()]]);
+      gauge('faretrail_journal_max_bytes', 'What the journal may hold.', () => [[maxBytes]]);
+      gauge(
+        'faretrail_journal_oldest_age_seconds',
+        'Age of the oldest delivery in the journal; 0 while it is empty.',
+        () => [[ageMs() / 1_000]],
+      );
+    },
+  };
 }

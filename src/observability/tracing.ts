@@ -7,7 +7,7 @@ import { type Logger, showSpansInLogs } from './logging.js';
 /** One piece of work in a trace. */
 export interface SpanAbout {
   name: string;
-  kind: 'server' | 'producer' | 'consumer' | 'client';
+  kind: Exclude<keyof typeof Api.SpanKind, 'INTERNAL'>;
   /** Ids and words from closed lists; never a secret, a body or an address. */
   attributes: Record<string, string | number>;
   /** The traceparent that the span continues. Default: that of the current span. */
@@ -93,18 +93,12 @@ function complainNowAndThen(logger: Logger): (error: unknown) => void {
 }
 
 function createSpans(api: typeof Api, parse: typeof parseTraceParent, tracer: Api.Tracer): Tracing['span'] {
-  const kinds = {
-    server: api.SpanKind.SERVER,
-    producer: api.SpanKind.PRODUCER,
-    consumer: api.SpanKind.CONSUMER,
-    client: api.SpanKind.CLIENT,
-  };
   return ({ name, kind, attributes, parent = '' }, work) => {
     const remote = parse(parent);
     const around = remote
       ? api.trace.setSpanContext(api.ROOT_CONTEXT, { ...remote, isRemote: true })
       : api.context.active();
-    return tracer.startActiveSpan(name, { kind: kinds[kind], attributes }, around, async (span) => {
+    return tracer.startActiveSpan(name, { kind: api.SpanKind[kind], attributes }, around, async (span) => {
       const fail = (code: string): void => {
         span.setAttribute('error.type', code).setStatus({ code: api.SpanStatusCode.ERROR, message: code });
       };

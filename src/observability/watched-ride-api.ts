@@ -81,7 +81,7 @@ export const traceCalls =
     return tracing.span(
       {
         name: template === undefined ? method : `${method} ${template}`,
-        kind: 'client',
+        kind: 'CLIENT',
         attributes: {
           'http.request.method': method,
           ...(template !== undefined && { 'url.template': template }),

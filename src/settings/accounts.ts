@@ -49,7 +49,8 @@ function readEnvAccount(name: RideInterface, read: EnvReader, defaults: AccountD
     ...(hasCompany ? [`${prefix}_AUTH_URL`] : []),
     ...[`${prefix}_CLIENT_SECRET`, `${prefix}_CLIENT_SECRET_FILE`],
   ];
-  if ([...required, ...optional].map(read.text).every((value) => value === undefined)) return [];
+  if ([...required, ...optional].map((variable) => read.text(variable)).every((value) => value === undefined))
+    return [];
 
   for (const variable of required) {
     if (!read.text(variable)) read.refuse(variable, `missing; set it, or unset every ${prefix}_* variable`);
@@ -61,19 +62,8 @@ function readEnvAccount(name: RideInterface, read: EnvReader, defaults: AccountD
   const businessId = hasCompany ? read.matching(`${prefix}_ID`, uuid, 'must be the UUID of the company') : undefined;
   const secret = defaults.withSecrets ? readEnvSecret(prefix, read) : undefined;
   if (!baseUrl || !clientId) return [];
-  const account = {
-    name: toAccountName(name),
-    interface: name,
-    baseUrl,
-    authUrl: authUrl ?? baseUrl,
-    clientId,
-    ...(businessId && { businessId }),
-    requestsPerSecond: defaults.requestsPerSecond,
-    poll: defaults.poll,
-    watch: defaults.watch,
-    untracked: 'follow' as const,
-  };
-  return [finish(account, secret)];
+  const given = { interface: name, baseUrl, clientId, authUrl, ...(businessId && { businessId }) };
+  return [toAccount(toAccountName(name), given, defaults, secret)];
 }
 
 function readEnvSecret(prefix: string, read: EnvReader): string | undefined {
@@ -97,11 +87,25 @@ function readEntry(key: string, json: unknown, read: EnvReader, defaults: Accoun
   const secret = defaults.withSecrets ? readEntrySecret(key, json, read) : undefined;
   if (!entry.success) refuseIssues(entry.error, ['accounts', key], read);
   if (!entry.success || !name) return [];
-  const { clientSecret: _place, poll, requestsPerSecond, untracked, watch, ...rest } = entry.data;
-  const account = {
-    ...rest,
+  const { clientSecret: _place, ...given } = entry.data;
+  return [toAccount(name, given, defaults, secret)];
+}
+
+/** An account as its variables or its entry give it. */
+type GivenAccount = Pick<Account, 'interface' | 'baseUrl' | 'clientId' | 'businessId'> &
+  Pick<AccountEntry, 'requestsPerSecond' | 'poll' | 'watch' | 'untracked'> & { authUrl?: string | undefined };
+
+/** What is not given comes from the other settings. */
+function toAccount(
+  name: AccountName,
+  { authUrl, requestsPerSecond, poll, watch, untracked, ...given }: GivenAccount,
+  defaults: AccountDefaults,
+  secret: string | undefined,
+): AccountSettings {
+  const account: AccountSettings = {
+    ...given,
     name,
-    authUrl: ('authUrl' in rest ? rest.authUrl : undefined) ?? rest.baseUrl,
+    authUrl: authUrl ?? given.baseUrl,
     requestsPerSecond: requestsPerSecond ?? defaults.requestsPerSecond,
     poll: {
       activeMs: poll?.activeMs ?? defaults.poll.activeMs,
@@ -113,9 +117,9 @@ function readEntry(key: string, json: unknown, read: EnvReader, defaults: Accoun
       ...watch,
       stuckAfterMs: { ...defaults.watch.stuckAfterMs, ...watch?.stuckAfterMs },
     },
-    untracked: untracked ?? ('follow' as const),
+    untracked: untracked ?? 'follow',
   };
-  return [finish(account, secret)];
+  return Object.freeze(secret === undefined ? account : withHidden(account, 'clientSecret', secret));
 }
 
 function readName(key: string, read: EnvReader): AccountName | undefined {
@@ -136,9 +140,6 @@ function readEntrySecret(key: string, json: unknown, read: EnvReader): string | 
     read.refuse(accountsFile, `accounts.${key}.clientSecret: the variable that "env" names is not set; set it`)
   );
 }
-
-const finish = (account: AccountSettings, secret: string | undefined): AccountSettings =>
-  Object.freeze(secret === undefined ? account : withHidden(account, 'clientSecret', secret));
 
 /** Zod's messages name types, ranges and keys, never what was given. */
 function refuseIssues(error: z.ZodError, at: readonly string[], read: EnvReader): void {

@@ -3,9 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Claims, RunName } from '../activities/index.js';
 import { type Claim, claimedSignal } from '../workflows/messages.js';
-import { decodeAll } from './payloads.js';
 import { hasCode } from './run-errors.js';
-import { type HistoryEvents, runOf } from './runs.js';
+import { decodeAll, type HistoryEvents, runOf } from './runs.js';
 
 // An activity cannot know from Temporal whether it was tried before: an operator who resets it sets its attempt to 1, and who resets the run
 // makes another activity of it. But what stands in a history stays, and a run that was reset names the run that it came from.

@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls';
 import {
   Client,
   type ClientOptions,
@@ -5,16 +7,15 @@ import {
   type ConnectionOptions,
   defaultGrpcRetryOptions,
   makeGrpcRetryInterceptor,
+  type TLSConfig,
 } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { type ClientConnectConfig, loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig';
 import type { NativeConnection } from '@temporalio/worker';
 import { FaretrailError } from '../domain/errors.js';
 import { toDataConverter } from '../sealing/data-converter.js';
-import { readPayloadEncryption } from '../settings/codec.js';
-import { createEnvReader, type Env, readFileFromDisk } from '../settings/env-reader.js';
+import { type Env, EnvReader } from '../settings/env-reader.js';
 import { isGrpc } from './run-errors.js';
-import { findTlsFault } from './tls-fault.js';
 
 export type TemporalConnectionErrorCode =
   | 'TemporalSettingsInvalid'
@@ -118,9 +119,9 @@ function loadConnectConfig(overrideEnvVars: Record<string, string>): ClientConne
 }
 
 function loadDataConverter(env: Env): DataConverter {
-  const problems: string[] = [];
-  const encryption = readPayloadEncryption(createEnvReader({ env, readFile: readFileFromDisk, problems }));
-  if (problems.length > 0) throw new TemporalConnectionError('TemporalSettingsInvalid', problems.join('\n'));
+  const read = new EnvReader(env);
+  const encryption = read.payloadEncryption();
+  if (read.problems.length > 0) throw new TemporalConnectionError('TemporalSettingsInvalid', read.problems.join('\n'));
   return toDataConverter(encryption);
 }
 
@@ -165,3 +166,89 @@ export const promptConnectionOptions = {
   channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 },
   interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxIntervalMs: () => 500 }))],
 } as const satisfies ConnectionOptions;
+
+/** The target of a connection, as Temporal's client takes it. */
+interface TlsTarget {
+  /** `host:port`. */
+  address: string;
+  tls?: TLSConfig | boolean | null | undefined;
+}
+
+const refused =
+  'it refuses our client certificate, or wants one: check TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH';
+
+// Node before 26 only warned, and so the client's library still shows the address as the name.
+const nameless =
+  'with Node 26 a client needs a name to connect over TLS, not an IP address: set TEMPORAL_TLS_SERVER_NAME to a name in its certificate, or give that name in TEMPORAL_ADDRESS';
+
+/**
+ * What to do, by the codes of Node and OpenSSL (https://nodejs.org/api/tls.html#x509-certificate-error-codes) and by the words of the SDK's
+ * native library. A worker trusts the authorities of the system's CA file, not those that come with Node.
+ */
+const remedies: readonly (readonly [RegExp, string])[] = [
+  [
+    /NativeCertsNotFound/,
+    'this system has no CA file, which a worker needs: install the package ca-certificates, or name such a file in SSL_CERT_FILE or TEMPORAL_TLS_SERVER_CA_CERT_PATH',
+  ],
+  [
+    /UnknownIssuer|SELF_SIGNED|^UNABLE_TO_|^CERT_SIGNATURE/,
+    'its certificate is of no authority that is trusted here: check TEMPORAL_TLS_SERVER_CA_CERT_PATH, or where that is unset, for a worker, the CA file of this system (SSL_CERT_FILE)',
+  ],
+  [
+    /NotValidForName|ALTNAME_INVALID/,
+    'its certificate is for another name: check TEMPORAL_ADDRESS and TEMPORAL_TLS_SERVER_NAME',
+  ],
+  [
+    /InvalidCertificate\((Expired|NotValidYet)|^CERT_(HAS_EXPIRED|NOT_YET_VALID)/,
+    'its certificate is not valid at this time: have it renewed, or set the clock',
+  ],
+  [/WRONG_VERSION/, 'it does not speak TLS: check TEMPORAL_ADDRESS, or unset TEMPORAL_TLS and TEMPORAL_API_KEY'],
+  [/ALERT_(\w+_)?(CERTIFICATE|CERT|CA)/, refused],
+];
+
+const remedyOf = (said: string): string | undefined => remedies.find(([form]) => form.test(said))?.[1];
+
+/**
+ * Why the TLS connection failed, with the setting to check; undefined without TLS, and for any other reason. Where `cause` gives no
+ * reason, this opens a connection of its own to find out.
+ */
+function findTlsFault({ address, tls }: TlsTarget, cause: unknown, withinMs = 3_000): Promise<string | undefined> {
+  if (!tls) return Promise.resolve(undefined);
+  const known = cause instanceof Error ? remedyOf(cause.message) : undefined;
+  if (known !== undefined) return Promise.resolve(known);
+  return new Promise((resolve) => {
+    const options = toTlsOptions(address, tls === true ? {} : tls);
+    const isNameMissing = options.servername === undefined && Number.parseInt(process.versions.node, 10) >= 26;
+    const socket = connectTls(options);
+    let isGreeted = false;
+    const tell = (fault: string | undefined): void => {
+      resolve(fault);
+      socket.destroy();
+    };
+    socket.setTimeout(withinMs, () => tell(undefined));
+    socket.on('secureConnect', () => {
+      isGreeted = true;
+    });
+    socket.on('error', ({ code = '' }: NodeJS.ErrnoException) =>
+      tell(remedyOf(code) ?? (isGreeted ? refused : undefined)),
+    );
+    // With TLS 1.3 a server checks our certificate after the handshake has ended on our side: then it sends data, or it closes.
+    socket.on('data', () => tell(isNameMissing ? nameless : undefined));
+    socket.on('end', () => tell(isGreeted ? refused : undefined));
+  });
+}
+
+function toTlsOptions(address: string, tls: TLSConfig): TlsOptions {
+  const { hostname, port } = new URL(`tcp://${address}`);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const servername = tls.serverNameOverride ?? host;
+  const { serverRootCACertificate: ca, clientCertPair } = tls;
+  return {
+    host,
+    port: Number(port),
+    ALPNProtocols: ['h2'],
+    ...(isIP(servername) ? {} : { servername }),
+    ...(ca ? { ca: Buffer.from(ca) } : {}),
+    ...(clientCertPair ? { cert: Buffer.from(clientCertPair.crt), key: Buffer.from(clientCertPair.key) } : {}),
+  };
+}

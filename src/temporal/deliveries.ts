@@ -8,16 +8,14 @@ import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked.js';
 import { publishedAddresses } from '../domain/published.js';
 import type { CompanyReportInput } from '../domain/report.js';
 import { searchAttributeNames } from '../domain/search-attribute-names.js';
-import type { EventType } from '../domain/subscription/subscription.js';
-import { type FollowOrderKey, followOrderId, parkedDeliveryId, subscriptionId } from '../domain/workflow-ids.js';
+import { followOrderId, parkedDeliveryId, subscriptionId } from '../domain/workflow-ids.js';
 import { type DeliveryPort, TemporalUnavailable } from '../webhooks/delivery-port.js';
 import { deliveryReceivedSignal } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
-import { countParked } from './counts.js';
-import { beginOrder } from './follow-start.js';
 import { isGrpc } from './run-errors.js';
 import { type FoundRun, runOf, unlessEnded } from './runs.js';
-import { reportStart, singleRunStart } from './starts.js';
+import { beginOrder, reportStart, singleRunStart } from './starts.js';
+import { countParked } from './visibility.js';
 
 /** What the ingress needs to deliver to runs. */
 export interface DeliveryPortOptions {
@@ -36,8 +34,7 @@ type CompanyReport = (input: CompanyReportInput) => Promise<unknown>;
 type Parked = (input: ParkedDeliveryInput) => Promise<ParkedDelivery>;
 
 /** Delivers to runs. Rejects with `TemporalUnavailable` when no call can succeed now; any other error is about this delivery alone. */
-export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
-  const { client, taskQueue } = options;
+export function createDeliveryPort({ client, taskQueue, untracked }: DeliveryPortOptions): DeliveryPort {
   const inTime = async <T>(call: () => Promise<T>): Promise<T> => {
     try {
       return await client.withDeadline(Date.now() + deadlineMs, call);
@@ -46,8 +43,51 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
     }
   };
   const find = (workflowId: string) => inTime(() => runOf(client, workflowId).find());
+  const withSignal = (deliveries: DeliveryNotice[]) => ({
+    signal: deliveryReceivedSignal,
+    signalArgs: [{ deliveries }] as SignalArguments,
+  });
+
+  async function deliverToOrder(
+    { account, orderId: about }: DeliveryAbout,
+    deliveries: DeliveryNotice[],
+  ): Promise<DeliveryResult> {
+    const orderId = about as OrderId;
+    const run = runOf(client, followOrderId({ account, orderId }));
+    if (await run.signal(deliveryReceivedSignal, { deliveries })) return 'signalled';
+    const isWanted = untracked(account) === 'follow' || (await run.find()) !== undefined;
+    if (!isWanted) return 'ignored';
+    // A start with the signal, unless the end of an earlier run forbids another run. A run that another caller has just started gets the signal.
+    const begun = await beginOrder(client, {
+      input: { account, orderId },
+      taskQueue,
+      start: (options) =>
+        client.workflow.signalWithStart<typeof followOrder, SignalArguments>('followOrder', {
+          ...options,
+          ...withSignal(deliveries),
+        }),
+      isStartedAgain: (end) => afterEnd(end) === 'again',
+    });
+    const verdict = 'stays' in begun ? afterEnd(begun.stays) : 'again';
+    return verdict === 'again' ? 'started' : verdict;
+  }
+
+  /** A report that names no order has the id of its delivery in place of an order id. */
+  async function deliverToReport(
+    { account, orderId, deliveryId }: DeliveryAbout,
+    deliveries: DeliveryNotice[],
+  ): Promise<DeliveryResult> {
+    const key = { account, about: orderId ?? (deliveryId as DeliveryId) };
+    const input: CompanyReportInput = orderId === null ? { account } : { account, orderId };
+    const start = { ...reportStart(key, input, taskQueue), ...withSignal(deliveries) };
+    await client.workflow.signalWithStart<CompanyReport, SignalArguments>('companyReport', start);
+    return 'reported';
+  }
+
+  const deliverTo = { status_changed: deliverToOrder, business_report: deliverToReport };
+
   return {
-    toRun: (about, deliveries) => inTime(() => deliverTo[about.eventType](options, about, deliveries)),
+    toRun: (about, deliveries) => inTime(() => deliverTo[about.eventType](about, deliveries)),
     signal: (workflowId, deliveries) =>
       inTime(() => runOf(client, workflowId).signal(deliveryReceivedSignal, { deliveries })),
     isKnown: async (order) => (await find(followOrderId(order))) !== undefined,
@@ -55,7 +95,12 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
       const run = await find(workflowId);
       return !run?.isOpen || (run.type === 'companyReport' ? hasNothingToRead(run) : hasRead(run));
     },
-    park: (delivery) => inTime(() => park(options, delivery)),
+    async park(delivery) {
+      const { account, reason, eventType } = delivery;
+      const summary = `Parked delivery of ${eventType} of account ${account}: ${reason}`;
+      const start = singleRunStart(parkedDeliveryId(delivery), delivery, taskQueue, summary);
+      await inTime(() => unlessEnded(client.workflow.start<Parked>('parkedDelivery', start)));
+    },
     countParked: (account) => inTime(() => countParked(client, taskQueue, account)),
     async readSubscription(key) {
       const run = await find(subscriptionId(key));
@@ -67,47 +112,6 @@ export function createDeliveryPort(options: DeliveryPortOptions): DeliveryPort {
   };
 }
 
-/** By event type. */
-const deliverTo: Record<
-  EventType,
-  (options: DeliveryPortOptions, about: DeliveryAbout, deliveries: DeliveryNotice[]) => Promise<DeliveryResult>
-> = { status_changed: deliverToOrder, business_report: startReport };
-
-async function deliverToOrder(
-  options: DeliveryPortOptions,
-  about: DeliveryAbout,
-  deliveries: DeliveryNotice[],
-): Promise<DeliveryResult> {
-  const { client, untracked } = options;
-  const key = { account: about.account, orderId: about.orderId as OrderId };
-  const run = runOf(client, followOrderId(key));
-  if (await run.signal(deliveryReceivedSignal, { deliveries })) return 'signalled';
-  const isWanted = untracked(key.account) === 'follow' || (await run.find()) !== undefined;
-  return isWanted ? await startOrder(options, key, deliveries) : 'ignored';
-}
-
-/** Signals with a start, unless the end of an earlier run forbids another run. A run that another caller has just started gets the signal. */
-async function startOrder(
-  { client, taskQueue }: DeliveryPortOptions,
-  { account, orderId }: FollowOrderKey,
-  deliveries: DeliveryNotice[],
-): Promise<DeliveryResult> {
-  const begun = await beginOrder(client, {
-    input: { account, orderId },
-    taskQueue,
-    start: (options) =>
-      client.workflow.signalWithStart<typeof followOrder, SignalArguments>('followOrder', {
-        ...options,
-        signal: deliveryReceivedSignal,
-        signalArgs: [{ deliveries }],
-      }),
-    isStartedAgain: (end) => afterEnd(end) === 'again',
-  });
-  if (!('stays' in begun)) return 'started';
-  const verdict = afterEnd(begun.stays);
-  return verdict === 'again' ? 'started' : verdict;
-}
-
 const hasRead = ({ typedSearchAttributes }: FoundRun): boolean => typedSearchAttributes.get(statusKey) !== undefined;
 
 /** A receipt that is missing for longer may stay missing, and the run looks for it ever more slowly. */
@@ -117,29 +121,6 @@ const firstLooksMs = 10 * 60_000;
 function hasNothingToRead({ raw, startTime }: FoundRun): boolean {
   const hasWork = (raw.pendingActivities?.length ?? 0) > 0 || raw.pendingWorkflowTask != null;
   return !hasWork || Date.now() - startTime.getTime() > firstLooksMs;
-}
-
-/** A report that names no order has the id of its delivery in place of an order id. */
-async function startReport(
-  { client, taskQueue }: DeliveryPortOptions,
-  { account, orderId, deliveryId }: DeliveryAbout,
-  deliveries: DeliveryNotice[],
-): Promise<DeliveryResult> {
-  const key = { account, about: orderId ?? (deliveryId as DeliveryId) };
-  const input: CompanyReportInput = orderId === null ? { account } : { account, orderId };
-  await client.workflow.signalWithStart<CompanyReport, SignalArguments>('companyReport', {
-    ...reportStart(key, input, taskQueue),
-    signal: deliveryReceivedSignal,
-    signalArgs: [{ deliveries }],
-  });
-  return 'reported';
-}
-
-async function park({ client, taskQueue }: DeliveryPortOptions, delivery: ParkedDeliveryInput): Promise<void> {
-  const { account, reason, eventType } = delivery;
-  const summary = `Parked delivery of ${eventType} of account ${account}: ${reason}`;
-  const start = singleRunStart(parkedDeliveryId(delivery), delivery, taskQueue, summary);
-  await unlessEnded(client.workflow.start<Parked>('parkedDelivery', start));
 }
 
 /** `TemporalUnavailable` for an error that affects every call: it is about the server, the connection or our permissions, not about one

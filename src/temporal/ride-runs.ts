@@ -5,9 +5,9 @@ import { readTrail } from '../domain/published.js';
 import type { FollowedEnd, RideStanding } from '../domain/ride/ride.js';
 import { followOrderId, requestRideId } from '../domain/workflow-ids.js';
 import { followRequestedSignal, refreshOrderUpdate } from '../workflows/messages.js';
-import { beginFollowing } from './follow-start.js';
 import { failureBehind, hasCode } from './run-errors.js';
 import { runOf } from './runs.js';
+import { beginFollowing } from './starts.js';
 
 const soon = { withinMs: 5_000 };
 /** Most reads take less than a second. A read that takes longer does not undo the change before it. */

@@ -14,12 +14,12 @@ import {
   type WorkflowResultType,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, type Payload } from '@temporalio/common';
 import { askedAhead } from '../domain/errors.js';
 import { FaretrailClientError, isGrpc, notFound, toClientError } from './run-errors.js';
 
 // The one driver of runs: the typed client, the commands, the Nexus service and the ports of the activities use it to find, query
-// and await runs, and to send messages to them. `starts.ts` and `follow-start.ts` make the options of starts.
+// and await runs, and to send messages to them. `starts.ts` starts them.
 
 /** How long a call may take. Without `withinMs` the caller has to set a deadline, since Temporal's client has none of its own. */
 export interface CallOptions {
@@ -139,6 +139,14 @@ async function orUndefined<T>(call: Promise<T>): Promise<T | undefined> {
     if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;
   }
+}
+
+/** Decodes and decrypts payloads, such as the arguments in a history, with the converter of this client. Rejects where that fails. */
+export async function decodeAll(client: Client, payloads: Payload[] | null | undefined): Promise<unknown[]> {
+  const { payloadConverter, payloadCodecs } = client.options.loadedDataConverter;
+  let decoded = payloads ?? [];
+  for (const codec of payloadCodecs) decoded = await codec.decode(decoded);
+  return decoded.map((payload) => payloadConverter.fromPayload(payload));
 }
 
 /** Undefined: a run with this id has ended, and the options of the start allow no other run. */

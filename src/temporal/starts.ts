@@ -1,4 +1,26 @@
+import type { Client } from '@temporalio/client';
 import type { BusinessCallInput } from '../domain/call.js';
+import { readDeliveries } from '../domain/delivery.js';
+import { FaretrailError, InvalidInput } from '../domain/errors.js';
+import { UndecodablePayload } from '../domain/input-fields.js';
+import { iso } from '../domain/instant.js';
+import {
+  atStart,
+  type FollowedOrder,
+  goOnFrom,
+  isFollowedAgain,
+  type OrderEnd,
+  withDeliveries,
+  withObservation,
+  withRequest,
+} from '../domain/order/earlier-run.js';
+import {
+  type FollowOrderInput,
+  type FollowRequest,
+  parseFollowOrderInput,
+  readFollowRequest,
+} from '../domain/order/input.js';
+import { type OrderObservation, outcomes, seenBy } from '../domain/order/trail.js';
 import type { CompanyReportInput } from '../domain/report.js';
 import type { ChangeRideInput, RequestRideInput } from '../domain/ride/input.js';
 import {
@@ -6,8 +28,16 @@ import {
   type CompanyReportKey,
   changeRideId,
   companyReportId,
+  type FollowOrderKey,
+  followOrderId,
   requestRideId,
 } from '../domain/workflow-ids.js';
+import { deliveryReceivedSignal, followRequestedSignal } from '../workflows/messages.js';
+import type { FollowOrderProgress, followOrder } from '../workflows/order/follow-order.js';
+import { FaretrailClientError, grpcErrorOf, hasCode, isGrpc } from './run-errors.js';
+import { decodeAll, type HistoryEvents, runOf, unlessEnded } from './runs.js';
+
+// Every way to start a run. Options of starts first; an order needs more, since a run may have ended before it did.
 
 /**
  * Options of a start that never makes a second run with the same id: a later start joins the open run, and the server
@@ -46,3 +76,165 @@ export const reportStart = (key: CompanyReportKey, input: CompanyReportInput, ta
 /** Options of a start of `requestRide`. One request id is one ride. */
 export const rideStart = (input: RequestRideInput, taskQueue: string) =>
   singleRunStart(requestRideId(input), input, taskQueue, `Ride ${input.requestId} of account ${input.account}`);
+
+/** Options of a start of `followOrder`, also with a signal. */
+type OrderStart = Omit<ReturnType<typeof orderStart>, 'args' | 'workflowIdReusePolicy'> & {
+  args: [FollowOrderInput] | [FollowOrderInput, FollowOrderProgress];
+  workflowIdReusePolicy: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY';
+};
+
+/** Options of a start of `followOrder` where no run of the order has ended yet. A start joins an open run. */
+export const orderStart = (input: FollowOrderInput, taskQueue: string) =>
+  singleRunStart(followOrderId(input), input, taskQueue, `Order ${input.orderId} of account ${input.account}`);
+
+/** The same after a run that ended before its order did: the new run goes on with what that run left. */
+function orderRestart(
+  input: FollowOrderInput,
+  taskQueue: string,
+  { end, before }: { end: OrderEnd; before: FollowedOrder | 'nothing' | 'unreadable' },
+): OrderStart {
+  const options = orderStart(input, taskQueue);
+  const goesOn = typeof before === 'object' && goOnFrom(before, end, input);
+  return {
+    ...options,
+    args: goesOn ? [goesOn.input, { left: goesOn.left }] : options.args,
+    // Another caller may start its run first, and that run may already have completed: a failed run is followed by one success only.
+    workflowIdReusePolicy: end === 'brokenOff' ? 'ALLOW_DUPLICATE_FAILED_ONLY' : 'ALLOW_DUPLICATE',
+  };
+}
+
+/** The answer of `start`; or how the last run ended, where no other run follows it. */
+type OrderBegun<T> = { answer: T } | { stays: OrderEnd };
+
+/** What to start, and after which end of an earlier run to start again. */
+interface OrderBeginning<T> {
+  input: FollowOrderInput;
+  taskQueue: string;
+  /** Starts with these options. Rejects with `WorkflowExecutionAlreadyStartedError` where they do not allow it. */
+  start(options: OrderStart): Promise<T>;
+  isStartedAgain(end: OrderEnd): boolean;
+}
+
+/** Each caller that starts its run first costs a round; more than two at the same moment are rare. */
+const maxRounds = 5;
+
+/**
+ * Starts a run of the order, joins the open one, or starts another after one that ended. Every way to follow an order uses
+ * this. Only where a run has ended it costs more than one call. Any number of callers may do so at once.
+ */
+export async function beginOrder<T>(client: Client, beginning: OrderBeginning<T>): Promise<OrderBegun<T>> {
+  const { input, taskQueue, start, isStartedAgain } = beginning;
+  for (let round = 0; round < maxRounds; round += 1) {
+    const first = await unlessEnded(start(orderStart(input, taskQueue)));
+    if (first) return first;
+    const last = await readEnd(client, input);
+    if (!last) continue; // another caller has just started a run, or Temporal has just forgotten the last one
+    if (!isStartedAgain(last.end)) return { stays: last.end };
+    const before = await readLeft(client, input, last.runId);
+    if (before === 'unreadable' && !isStartedAgain(before)) return { stays: before };
+    const again = await unlessEnded(start(orderRestart(input, taskQueue, { end: last.end, before })));
+    if (again) return again;
+  }
+  throw new FaretrailError('OrderContended', `other callers keep starting and ending ${followOrderId(input)}`);
+}
+
+/** Starts a run with `input`, or sends `input` to the open run. `again`: also after a run that was stopped or has expired. */
+export const beginFollowing = (
+  client: Client,
+  { input, taskQueue, again = false }: { input: FollowOrderInput; taskQueue: string; again?: boolean },
+): Promise<OrderBegun<unknown>> =>
+  beginOrder(client, {
+    input,
+    taskQueue,
+    start: (options) =>
+      client.workflow.signalWithStart<typeof followOrder, [FollowRequest]>('followOrder', {
+        ...options,
+        signal: followRequestedSignal,
+        signalArgs: [toFollowRequest(input)],
+      }),
+    isStartedAgain: (end) => isFollowedAgain(end, again),
+  });
+
+/** What a start sends as a signal, too: a run that is already open does not get the input of the start. */
+export function toFollowRequest({ account: _account, orderId: _orderId, ...request }: FollowOrderInput): FollowRequest {
+  return request;
+}
+
+/** How the newest run of an order has ended. Undefined: it is open, or Temporal has forgotten it. */
+async function readEnd(client: Client, key: FollowOrderKey): Promise<{ runId: string; end: OrderEnd } | undefined> {
+  const workflowId = followOrderId(key);
+  const { runId = '', status } = (await runOf(client, workflowId).find()) ?? {};
+  if (brokenOffStates.includes(status?.name ?? '')) return { runId, end: 'brokenOff' };
+  if (status?.name !== 'COMPLETED') return undefined;
+  try {
+    return { runId, end: toEnd(await runOf(client, workflowId, runId).result()) };
+  } catch (error) {
+    if (hasCode(error, 'NotFound')) return undefined;
+    if (error instanceof FaretrailClientError || grpcErrorOf(error)) throw error;
+    return { runId, end: 'unreadable' }; // Temporal gives the result, and this process cannot read it
+  }
+}
+
+const brokenOffStates: readonly string[] = ['FAILED', 'CANCELLED', 'TERMINATED', 'TIMED_OUT'];
+
+function toEnd(result: unknown): OrderEnd {
+  const { outcome } = (result ?? {}) as { outcome?: unknown };
+  return outcomes.find((known) => known === outcome) ?? 'unreadable';
+}
+
+/**
+ * What a run that has ended leaves to the next one. Its history tells, so no worker has to live. `nothing`: Temporal has forgotten the
+ * run, or its input was wrong. `unreadable`: this process lacks the key of its payloads, or may not read histories.
+ */
+export async function readLeft(
+  client: Client,
+  key: FollowOrderKey,
+  runId: string,
+): Promise<FollowedOrder | 'nothing' | 'unreadable'> {
+  const events = await readEvents(client, key, runId);
+  if (events === 'unreadable') return events;
+  let order: FollowedOrder | 'nothing' = 'nothing';
+  try {
+    for (const event of events) order = await after(event, order, { client, events });
+    return order;
+  } catch (error) {
+    return error instanceof InvalidInput ? 'nothing' : 'unreadable';
+  }
+}
+
+async function readEvents(client: Client, key: FollowOrderKey, runId: string): Promise<HistoryEvents | 'unreadable'> {
+  try {
+    return await runOf(client, followOrderId(key), runId).events();
+  } catch (error) {
+    if (hasCode(error, 'NotFound')) return [];
+    if (isGrpc(error, 'PERMISSION_DENIED')) return 'unreadable'; // to a narrow authorizer for ingresses
+    throw error;
+  }
+}
+
+/** Records an event as the run has recorded it. */
+async function after(
+  event: HistoryEvents[number],
+  before: FollowedOrder | 'nothing',
+  { client, events }: { client: Client; events: HistoryEvents },
+): Promise<FollowedOrder | 'nothing'> {
+  const at = iso(Number(event.eventTime?.seconds) * 1_000 + Math.floor(Number(event.eventTime?.nanos) / 1e6));
+  const start = event.workflowExecutionStartedEventAttributes;
+  if (start) {
+    const [input, progress] = await decodeAll(client, start.input?.payloads);
+    return atStart(parseFollowOrderInput(input), at, (progress as FollowOrderProgress | undefined)?.left);
+  }
+  if (before === 'nothing') return before;
+  const signal = event.workflowExecutionSignaledEventAttributes;
+  const [argument] = await decodeAll(client, signal?.input?.payloads);
+  if (signal?.signalName === deliveryReceivedSignal.name)
+    return { ...before, ...withDeliveries(before, readDeliveries(argument, at)) };
+  if (signal?.signalName === followRequestedSignal.name)
+    return { ...before, ...withRequest(before, readFollowRequest(argument).request) };
+  const done = event.activityTaskCompletedEventAttributes;
+  const asked = done && events[Number(done.scheduledEventId) - 1]?.activityTaskScheduledEventAttributes;
+  if (asked?.activityType?.name !== 'readOrder') return before;
+  const [seen] = await decodeAll(client, done?.result?.payloads);
+  if (seen instanceof UndecodablePayload) return before;
+  return { ...before, ...withObservation(before, seenBy(at, seen as OrderObservation), before.claims) };
+}

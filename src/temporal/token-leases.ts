@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import type { TokenLeases } from '../activities/token-source.js';
+import type { TokenLeases } from '../activities/token.js';
 import { publishedLease, type RenewalRequest } from '../domain/token-lease.js';
 import { accessTokenId } from '../domain/workflow-ids.js';
 import type { accessToken } from '../workflows/access-token.js';

@@ -11,7 +11,6 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { TokenActivities } from '../activities/token.js';
-import { tokenQueueOf } from '../domain/task-queues.js';
 import {
   type AccessTokenInput,
   describeLease,
@@ -26,7 +25,7 @@ import {
   withToken,
   withTrouble,
 } from '../domain/token-lease.js';
-import { promptRetry } from './activity-options.js';
+import { accountQueue, promptRetry } from './activity-options.js';
 import { renewTokenSignal, tokenStatusQuery } from './messages.js';
 import { defaultMaxEvents, isHistoryLong, refuseBadInput } from './run-kit.js';
 import { writeAccount, writeAttention } from './search-attributes.js';
@@ -65,10 +64,11 @@ async function renew(lease: TokenLease, { account, scope, credentialId }: Access
   const refusal = refusalOf(lease, Date.now());
   if (refusal) return { ...lease, failure: refusal };
   const { requestToken } = proxyActivities<TokenActivities>({
-    taskQueue: tokenQueueOf(workflowInfo().taskQueue, account), // only workers with the credentials poll it
+    taskQueue: accountQueue(account),
+    priority: { priorityKey: 1 }, // calls with a lower priority wait for the token
     startToCloseTimeout: 25_000,
-    // Temporal repeats it only if no worker holds these credentials or a worker died.
-    scheduleToCloseTimeout: 60_000,
+    // Temporal repeats it only if no worker holds these credentials or a worker died. The wait for a turn of a small budget counts, too.
+    scheduleToCloseTimeout: 120_000,
     retry: promptRetry,
     summary: `Request a token: ${scope === '' ? 'unscoped' : scope}`,
   });

@@ -2,7 +2,8 @@ import { type ActivityOptions, proxyActivities, workflowInfo } from '@temporalio
 import type { ReceiptActivities } from '../activities/receipt.js';
 import { accountQueueOf, watchQueueOf } from '../domain/task-queues.js';
 
-// Options of several activities. Priorities: 1 goes first, 5 last.
+// Options of several activities. Priorities in the queue of an account, of which 1 goes first: 1 what others wait for (token requests, the watch)
+// and a person's hand-over, 2 calls of people and callers, 3 reads of orders, 4 first reads of orders, 5 receipts.
 
 /** The task queue of an account, whose rate limit is the account's request budget. */
 export const accountQueue = (account: string): string => accountQueueOf(workflowInfo().taskQueue, account);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAuthorizedCall, createQuietTimes } from '../../src/activities/authorized-call.js';
 import { createOrderReader } from '../../src/activities/order.js';
-import type { TokenSource } from '../../src/activities/token-source.js';
+import type { TokenSource } from '../../src/activities/token.js';
 import { UnusableReply } from '../../src/contracts/unusable-reply.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../src/ride-api/errors.js';
@@ -88,6 +88,27 @@ it.each([
   const { sent, called } = callWith(settings);
   await expect(called()).rejects.toMatchObject({ code: 'QuietTime', leftMs });
   expect(sent).toEqual([]);
+});
+
+it('a crowd of calls waits for no token, but polls and a call in spite of all waits do', async () => {
+  let give = (): void => undefined;
+  const given = new Promise<void>((resolve) => {
+    give = resolve;
+  });
+  const get: TokenSource['get'] = async (_account, _scope, rejected) => {
+    await given;
+    return { id: `after ${rejected}`, value: 'clear' };
+  };
+  const call = createAuthorizedCall({ tokens: { get }, quietTimes: createQuietTimes(), mostWaiting: 2 });
+  const answers = [rejected, ...Array(9).fill('answered')];
+  const called = (of = account, manner = {}) => call(of, toScope('order'), async () => nextOf(answers), manner);
+  const back = { code: 'QuietTime', leftMs: 1_000 };
+  const waiting = [called(), called(), called(account, { isPoll: true }), called(account, { isThrough: true })];
+  await expect(called()).rejects.toMatchObject(back);
+  waiting.push(called({ ...account, name: toAccountName('other') }));
+  give();
+  expect(await Promise.all(waiting)).toEqual(Array(5).fill('answered'));
+  expect(await Promise.all([called(), called()]), 'the places are free again').toEqual(['answered', 'answered']);
 });
 
 /** One process reads both orders with these tokens. */

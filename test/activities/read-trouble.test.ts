@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { QuietTime } from '../../src/activities/authorized-call.js';
 import { toCallTrouble } from '../../src/activities/call.js';
 import { toReadTrouble } from '../../src/activities/looking.js';
-import { TokenUnavailable } from '../../src/activities/token-source.js';
+import { TokenUnavailable } from '../../src/activities/token.js';
 import { UnusableReply } from '../../src/contracts/unusable-reply.js';
 import type { TroubleCode } from '../../src/domain/attention.js';
 import { InvalidInput } from '../../src/domain/errors.js';

@@ -1,8 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startCodecServer } from '../../src/cli/codec.js';
-import { type Env, loadCliConfig, type ReadFile } from '../../src/config.js';
+import { type CodecSettings, type Env, loadCliConfig, type ReadFile } from '../../src/config.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
-import type { CodecSettings } from '../../src/settings/codec.js';
 import { encodedKey, problemsOf } from '../settings/env.js';
 import { openRaw, sendRaw } from '../webhooks/raw-sender.js';
 

@@ -7,8 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Env, loadIngressConfig, loadWorkerConfig } from '../../src/config.js';
-import { readPayloadEncryption } from '../../src/settings/codec.js';
-import { createEnvReader } from '../../src/settings/env-reader.js';
+import { EnvReader } from '../../src/settings/env-reader.js';
 import { type ComposeService, composeFile, inProject, withDefaults } from './deployment-files.js';
 
 const services = Object.entries(composeFile.services);
@@ -63,9 +62,8 @@ describe('the settings in the compose file', () => {
     expect(both).toHaveLength(4);
     for (const [, service] of both) {
       const payloads = (env: Env) => {
-        const problems: string[] = [];
-        const found = readPayloadEncryption(createEnvReader({ env, readFile: inContainer(service), problems }));
-        return { ...found, problems };
+        const read = new EnvReader(env, inContainer(service));
+        return { ...read.payloadEncryption(), problems: read.problems };
       };
       const env = environment(service);
       expect(payloads(env)).toMatchObject({ encrypts: true, keys: [{ kid: 'p1' }], problems: [] });

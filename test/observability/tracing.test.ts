@@ -4,12 +4,13 @@ import { readTracing } from '../../src/config.js';
 import { FaretrailError } from '../../src/domain/errors.js';
 import { createLogger } from '../../src/observability/logging.js';
 import { openTracing, type Tracing } from '../../src/observability/tracing.js';
+import { EnvReader } from '../../src/settings/env-reader.js';
 import { filesBelow } from '../structure/project-files.js';
 import { startTraceReceiver, type TraceReceiver } from '../support/server/trace-receiver.js';
 
 function read(env: Record<string, string>) {
-  const problems: string[] = [];
-  return { protocol: readTracing({ env, readFile: () => '', problems }), problems };
+  const reader = new EnvReader(env);
+  return { protocol: readTracing(reader), problems: reader.problems };
 }
 
 it.each([
@@ -52,7 +53,7 @@ afterAll(async () => {
   vi.unstubAllEnvs();
 });
 
-const about = (name: string) => ({ name, kind: 'client' as const, attributes: {} });
+const about = (name: string) => ({ name, kind: 'CLIENT' as const, attributes: {} });
 const arrived = async (name: string) => {
   const find = () => receiver.spans().find((span) => span.name === name);
   await expect.poll(find).toBeDefined();

@@ -8,8 +8,8 @@ import { mostCallsWithin } from '../../dev/sandbox/ledger-questions.js';
 import { startDevServer } from '../../dev/stack/temporal/dev-server.js';
 import { createFaretrailClient } from '../../src/client/index.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import { createFleet } from '../../src/temporal/fleet.js';
 import { businessCallStart } from '../../src/temporal/starts.js';
+import { pollersOf } from '../../src/temporal/watches.js';
 import { isLong } from '../support/long.js';
 import { type Fleet, startFleet } from '../support/worker/fleet.js';
 
@@ -44,7 +44,7 @@ it('more orders than the budget allows are read in turn, urgent calls go ahead, 
   await eachIsReadAfter(Date.now(), followed);
   const watchedFrom = Date.now();
   const queue = `${fleet.place.config.taskQueue}.business`;
-  const pollers = async () => (await createFleet(fleet.client).pollersOf(queue)).length;
+  const pollers = async () => (await pollersOf(fleet.client, queue)).length;
   await expect.poll(pollers).toBe(fleet.workers.length); // the main partition lists all
 
   let oldestMs = 0;

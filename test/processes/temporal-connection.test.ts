@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { connectClient, connectNative } from '../../src/temporal/connection.js';
-import { ensureSearchAttributes } from '../../src/temporal/search-attributes.js';
+import { ensureSearchAttributes } from '../../src/temporal/visibility.js';
 import { textFile } from '../support/json-file.js';
 import { type CertificateFiles, createAuthority, type TestAuthority } from '../support/server/certificates.js';
 

@@ -18,9 +18,7 @@ const processes = ['src/worker.ts', 'src/starter.ts', 'src/ingress.ts'] as const
 const cli = 'src/cli'; // the commands of starter.ts
 const config = 'src/config.ts'; // only the processes call `loadConfig`; others import its types
 /** How every part starts and asks runs. These files import the domain, one another, and Temporal's client. */
-const runs = ['calls', 'starts', 'follow-start', 'payloads', 'runs', 'run-errors', 'failure-type'].map(
-  (name) => `src/temporal/${name}.ts`,
-);
+const runs = ['starts', 'runs', 'run-errors', 'failure-type'].map((name) => `src/temporal/${name}.ts`);
 
 export const importTable: readonly Part[] = [
   { part: 'src/domain', ours: [], packages: [] },

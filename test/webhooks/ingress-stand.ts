@@ -5,7 +5,7 @@ import type { Delivery } from '../../src/domain/delivery.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import type { AcceptedGeneration, EventType, SubscriptionMemo } from '../../src/domain/subscription/subscription.js';
 import { type SubscriptionKey, subscriptionId } from '../../src/domain/workflow-ids.js';
-import { createIngressMetrics } from '../../src/observability/ingress-metrics.js';
+import { createIngressMetrics } from '../../src/observability/metrics.js';
 import { readPage } from '../../src/observability/metrics-server.js';
 import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
 import { createSealer, type Sealer } from '../../src/sealing/sealer.js';

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { createIngressMetrics } from '../../src/observability/ingress-metrics.js';
 import { createLogger } from '../../src/observability/logging.js';
+import { createIngressMetrics } from '../../src/observability/metrics.js';
 import { createObserver } from '../../src/webhooks/observer.js';
 import { account, aStand, secretId } from './ingress-stand.js';
 

@@ -1,8 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import protocol from '@temporalio/proto';
-import { decodeAll } from '../../../src/temporal/payloads.js';
-import type { HistoryEvents } from '../../../src/temporal/runs.js';
+import { decodeAll, type HistoryEvents } from '../../../src/temporal/runs.js';
 import type { Stage } from './stage.js';
 import { isNoFault } from './task-failures.js';
 

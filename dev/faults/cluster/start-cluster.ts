@@ -2,7 +2,7 @@ import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { searchAttributeNames } from '../../../src/domain/search-attribute-names.js';
-import { ensureSearchAttributes } from '../../../src/temporal/search-attributes.js';
+import { ensureSearchAttributes } from '../../../src/temporal/visibility.js';
 import { type Postgres, startPostgres } from '../../stack/postgres/postgres.js';
 import { answersAt, until } from '../../stack/run/until.js';
 import { findDevServer } from '../../stack/temporal/dev-server.js';

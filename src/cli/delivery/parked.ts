@@ -19,8 +19,7 @@ import {
 } from '../../domain/workflow-ids.js';
 import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer, type Sealer } from '../../sealing/sealer.js';
-import { decodeAll } from '../../temporal/payloads.js';
-import { runOf } from '../../temporal/runs.js';
+import { decodeAll, runOf } from '../../temporal/runs.js';
 import { openContent } from '../../webhooks/raw-delivery.js';
 import type { parkedDelivery } from '../../workflows/parked-delivery.js';
 import { accountOption, option, orderOption, reasonOption, required } from '../arguments.js';

@@ -27,7 +27,7 @@ export interface OrderRead {
 }
 
 /** Reads after a hint go ahead of those of an order that was never read: it may be invented. */
-const readPriority = 2;
+const readPriority = 3;
 const firstReadPriority = 4;
 
 /** A stranger who knows an address can send deliveries about orders that do not exist. */

@@ -22,8 +22,8 @@ import { firstOf } from '../run-kit.js';
 
 /** Two HTTP requests (20 s each) and two waits for a token (10 s each). Only this timeout reveals a dead worker. */
 const startToCloseTimeout = 70_000;
-/** People's calls go ahead of reads and polls (1 first, 5 last). */
-const priority = { priorityKey: 1 };
+/** People's calls go ahead of reads, and behind the request for the token that they need. */
+const priority = { priorityKey: 2 };
 
 /** Asks the service once to deliver to this address. The run waits for a request under way even if `interrupted`, since its result matters. */
 export async function requestSubscriber(

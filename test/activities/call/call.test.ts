@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TokenUnavailable } from '../../../src/activities/token-source.js';
+import { TokenUnavailable } from '../../../src/activities/token.js';
 import { type BusinessOperation, businessOperations } from '../../../src/domain/call.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../../src/ride-api/errors.js';

@@ -1,4 +1,4 @@
-import { createTokenSource, type TokenLeases, type TokenSource } from '../../../src/activities/token-source.js';
+import { createTokenSource, type TokenLeases, type TokenSource } from '../../../src/activities/token.js';
 import { toScope } from '../../../src/domain/keys.js';
 import {
   emptyLease,

@@ -5,7 +5,7 @@ import {
   createQuietTimes,
   QuietTime,
 } from '../../../src/activities/authorized-call.js';
-import { TokenUnavailable } from '../../../src/activities/token-source.js';
+import { TokenUnavailable } from '../../../src/activities/token.js';
 import { RideApiError } from '../../../src/ride-api/errors.js';
 import { apiError } from '../service.js';
 import { minute, second } from '../temporal.js';

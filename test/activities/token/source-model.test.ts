@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type AccessToken, TokenUnavailable } from '../../../src/activities/token-source.js';
+import { type AccessToken, TokenUnavailable } from '../../../src/activities/token.js';
 import { isUsable, type SealedToken } from '../../../src/domain/token-lease.js';
 import { start } from '../temporal.js';
 import { createClock } from './clock.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type AccessToken, type TokenSource, TokenUnavailable } from '../../../src/activities/token-source.js';
+import { type AccessToken, type TokenSource, TokenUnavailable } from '../../../src/activities/token.js';
 import { emptyLease } from '../../../src/domain/token-lease.js';
 import { minute, second } from '../temporal.js';
 import { createClock } from './clock.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createQuietTimes } from '../../../src/activities/authorized-call.js';
-import { TokenUnavailable } from '../../../src/activities/token-source.js';
+import { TokenUnavailable } from '../../../src/activities/token.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import { readingOf } from '../attempts.js';
 import { apiError } from '../service.js';

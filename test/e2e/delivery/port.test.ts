@@ -5,7 +5,7 @@ import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { ParkedDeliveryInput } from '../../../src/domain/parked.js';
 import { companyReportId, followOrderId, parkedDeliveryId, subscriptionId } from '../../../src/domain/workflow-ids.js';
 import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
-import { orderStart } from '../../../src/temporal/follow-start.js';
+import { orderStart } from '../../../src/temporal/starts.js';
 import { rideStatusKey } from '../../../src/workflows/search-attributes.js';
 import { newDelivery, withWays } from '../../support/delivery/deliveries.js';
 import { inputOf, signalsTo } from '../../support/runs.js';

@@ -127,10 +127,10 @@ describe('a delivery', () => {
       (await eventsOf(run)).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
         scheduled ? [`${scheduled.activityType?.name} ${scheduled.priority?.priorityKey}`] : [],
       );
-    expect(await priorities(handle)).toContain('readOrder 2');
+    expect(await priorities(handle)).toContain('readOrder 3');
     await expect.poll(() => priorities(invented)).toContain('readOrder 4');
     void invented.executeUpdate('refreshOrder').catch(() => undefined);
-    await expect.poll(() => priorities(invented)).toContain('readOrder 2');
+    await expect.poll(() => priorities(invented)).toContain('readOrder 3');
     await invented.terminate();
   });
 });

@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { createTokenSource, type TokenSource } from '../../../src/activities/index.js';
 import { toAccountName, toScope } from '../../../src/domain/keys.js';
 import { accessTokenId } from '../../../src/domain/workflow-ids.js';
 import { createSealer } from '../../../src/sealing/sealer.js';
 import { createTokenLeases } from '../../../src/temporal/token-leases.js';
-import { useOrderStack } from '../../support/order/stack.js';
+import { shows, startOrderStack, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { eventsOf } from '../../support/runs.js';
 import { leaseStart } from '../../support/token/leases.js';
 
-/** Of each queue. */
-const activitiesPerSecond = 2;
-
-const stack = useOrderStack({ options: { maxTaskQueueActivitiesPerSecond: activitiesPerSecond } });
+const stack = useOrderStack();
 beforeEach(() => stack.sandbox.resetLedger());
 
 /** Hundreds of sources share this process with a server: on a busy machine a deadline of seconds would be too short. */
@@ -46,14 +43,33 @@ it('500 cold token sources at once cost one token request, and all are served', 
   expect(tokenRequests()).toBe(1);
 });
 
-it('a lease requests its token on the queue of its account', async () => {
+it('a lease requests its token on the queue of its account, ahead of all calls', async () => {
   const lease = await stack.client.workflow.start('accessToken', leaseStart(stack));
   await lease.signal('renewToken', { insteadOf: null });
   await expect.poll(async () => (await lease.describe()).memo).toMatchObject({ lease: { renewals: 1 } });
-  const events = await eventsOf(lease);
+  const asked = (await eventsOf(lease)).flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
   await lease.terminate();
-  const queues = events.flatMap((event) => event.activityTaskScheduledEventAttributes?.taskQueue?.name ?? []);
-  expect(queues).toEqual([`${stack.config.taskQueue}.business.token`]);
+  const queues = asked.map(({ taskQueue, priority }) => [taskQueue?.name, priority?.priorityKey]);
+  expect(queues).toEqual([[`${stack.config.taskQueue}.business`, 1]]);
+});
+
+const secondsOf = (event: Awaited<ReturnType<typeof eventsOf>>[number] | undefined): number =>
+  Number(event?.eventTime?.seconds) + (event?.eventTime?.nanos ?? 0) / 1e9;
+
+it('a token request gets through a crowd of calls that wait for its token', async () => {
+  const slots = 4;
+  const crowded = await startOrderStack({ options: { maxConcurrentActivityTaskExecutions: slots } });
+  onTestFinished(() => crowded.close());
+  const orderIds = Array.from({ length: 10 * slots }, () => crowded.newOrder('business', [['Driving', 0]]));
+  const orders = await Promise.all(orderIds.map((orderId) => crowded.follow('business', orderId)));
+  await Promise.all(orders.map((order) => shows(order, { status: 'Driving' })));
+  const query = `WorkflowType = 'accessToken' AND TaskQueue = '${crowded.config.taskQueue}'`;
+  const { value } = await crowded.client.workflow.list({ query })[Symbol.asyncIterator]().next();
+  const events = await eventsOf(crowded.client.workflow.getHandle(value?.workflowId ?? ''));
+  const begun = secondsOf(events.find((event) => event.activityTaskStartedEventAttributes));
+  const waited = begun - secondsOf(events.find((event) => event.activityTaskScheduledEventAttributes));
+  expect(waited).toBeLessThan(5); // calls that fill all slots give up only after ten seconds
+  expect(crowded.sandbox.ledger({ operation: 'businessToken' })).toHaveLength(1);
 });
 
 it('a lease goes ahead of the runs that waited for a worker longer', async () => {
@@ -67,9 +83,10 @@ it('a lease goes ahead of the runs that waited for a worker longer', async () =>
   await stack.startWorker();
   const firstTaskAt = async (run: typeof lease): Promise<number> => {
     const isStarted = (events: Awaited<ReturnType<typeof eventsOf>>) =>
-      events.find((event) => event.workflowTaskStartedEventAttributes)?.eventTime;
-    const time = await vi.waitFor(async () => isStarted(await eventsOf(run)) ?? expect.fail('no task yet'), patient);
-    return Number(time.seconds) * 1_000 + (time.nanos ?? 0) / 1_000_000;
+      events.find((event) => event.workflowTaskStartedEventAttributes);
+    return secondsOf(
+      await vi.waitFor(async () => isStarted(await eventsOf(run)) ?? expect.fail('no task yet'), patient),
+    );
   };
   const [leaseAt = 0, ...orderAts] = await Promise.all([lease, ...orders].map(firstTaskAt));
   expect(orderAts.filter((at) => at < leaseAt).length).toBeLessThan(orders.length / 3);

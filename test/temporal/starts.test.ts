@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { toDataConverter } from '../../src/sealing/data-converter.js';
-import { readLeft } from '../../src/temporal/follow-start.js';
+import { readLeft } from '../../src/temporal/starts.js';
 import { historyFile } from '../replay/histories.js';
 import { recordedRuns } from '../replay/payloads.js';
 

@@ -3,8 +3,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { expect, it } from 'vitest';
 import type { AccountName } from '../../src/domain/keys.js';
 import type { NotifyOutcome } from '../../src/notify-http/sender.js';
-import { traceIntake, traceNotices } from '../../src/observability/traced-http.js';
-import { traceActivities } from '../../src/observability/traced-work.js';
+import { traceActivities, traceIntake, traceNotices } from '../../src/observability/traced.js';
 import type { SpanAbout, Tracing } from '../../src/observability/tracing.js';
 import { statusOf } from '../../src/webhooks/problems.js';
 

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { expect, it } from 'vitest';
-import { createFleet, createProcessCount } from '../../src/temporal/fleet.js';
+import { createProcessCount, pollersOf } from '../../src/temporal/watches.js';
 
 const now = 1_000_000_000;
 
@@ -17,18 +17,21 @@ function stage(...listed: [identity: string, secondsAgo: number][]) {
   };
   const withDeadline = (_: number, act: () => unknown) => act();
   const client = { options: { namespace: 'rides' }, workflowService, withDeadline } as unknown as Client;
-  return { fleet: createFleet(client, () => now), asked };
+  return { pollers: () => pollersOf(client, 'q', 'activities', () => now), asked };
 }
 
 it('each worker that has polled within the length of a poll is listed once, by one call', async () => {
-  const { fleet, asked } = stage(['a', 20], ['a', 50], ['b', 74], ['c', 76]);
-  expect(await fleet.pollersOf('q')).toEqual(['a', 'b']);
+  const { pollers, asked } = stage(['a', 20], ['a', 50], ['b', 74], ['c', 76]);
+  expect(await pollers()).toEqual(['a', 'b']);
   expect(asked).toEqual([{ namespace: 'rides', taskQueue: { name: 'q' }, taskQueueType: 2 }]);
 });
 
 it('processes are counted on for ten minutes while a server does not know them yet', async () => {
   let [at, pollers] = [0, ['a', 'b', 'c']];
-  const count = createProcessCount({ pollersOf: async () => pollers }, () => at);
+  const count = createProcessCount(
+    async () => pollers,
+    () => at,
+  );
   expect(await count('q')).toBe(3);
   [at, pollers] = [599_000, ['a']];
   expect(await count('q')).toBe(3);
@@ -38,7 +41,10 @@ it('processes are counted on for ten minutes while a server does not know them y
 
 it('for the first minute another process is counted, which the server may not know yet', async () => {
   let at = 5_000;
-  const count = createProcessCount({ pollersOf: async () => ['a'] }, () => at);
+  const count = createProcessCount(
+    async () => ['a'],
+    () => at,
+  );
   expect(await count('q')).toBe(2);
   at += 74_000;
   expect(await count('q')).toBe(2);

@@ -1,8 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ConnectionLike } from '@temporalio/client';
+import type { Client, ConnectionLike } from '@temporalio/client';
+import { type AttentionCode, concernCodes, troubleCodes } from '../domain/attention.js';
 import { FaretrailError } from '../domain/errors.js';
-import { searchAttributeNames } from '../domain/search-attribute-names.js';
+import type { AccountName } from '../domain/keys.js';
+import { quote, searchAttributeNames } from '../domain/search-attribute-names.js';
+import { parkedDeliveryId } from '../domain/workflow-ids.js';
 import { isGrpc } from './run-errors.js';
+
+// The lists of Temporal: the search attributes that they need, and how many runs of a kind they hold.
 
 /** What the check needs of a connection; both kinds of connection fit. */
 export type SearchAttributeServices = Pick<ConnectionLike, 'operatorService' | 'workflowService' | 'withDeadline'>;
@@ -138,3 +143,62 @@ const call = <R>(services: SearchAttributeServices, request: () => Promise<R>): 
 
 // Temporal Cloud has no operator service; the code of its answer has changed over time.
 const isDenial = (error: unknown): boolean => isGrpc(error, 'PERMISSION_DENIED', 'UNIMPLEMENTED', 'UNAUTHENTICATED');
+
+/** Counts the runs of a task queue that are open and meet this condition. */
+async function countOpen(client: Client, taskQueue: string, condition: string, withinMs: number): Promise<number> {
+  const query = `TaskQueue = ${quote(taskQueue)} AND ExecutionStatus = 'Running' AND ${condition}`;
+  return (await client.withDeadline(Date.now() + withinMs, () => client.workflow.count(query))).count;
+}
+
+const parkedWithinMs = 5_000;
+
+/** Counts the parked deliveries of an account that wait for a person; also those that no worker has handled yet. */
+export function countParked(client: Client, taskQueue: string, account: AccountName): Promise<number> {
+  const id = quote(parkedDeliveryId({ account, deliveryId: '' }));
+  const condition = `WorkflowType = 'parkedDelivery' AND WorkflowId STARTS_WITH ${id}`;
+  return countOpen(client, taskQueue, condition, parkedWithinMs);
+}
+
+/** How many runs the whole fleet has. */
+export interface RunCounts {
+  /** Open runs of `followOrder`. */
+  followed: number;
+  /** Runs of any kind that need a person, by the code of their attention. */
+  attention: Record<AttentionCode, number>;
+}
+
+const runsWithinMs = 2_000;
+/** Visibility takes ten calls a second for a whole namespace. */
+const freshMs = 60_000;
+
+/** Counts runs in visibility, at most once a minute. Null when the last count failed. */
+export function createRunCounts(
+  client: Client,
+  taskQueue: string,
+  now: () => number = Date.now,
+): () => Promise<RunCounts | null> {
+  const count = (condition: string) => countOpen(client, taskQueue, condition, runsWithinMs);
+  const read = async (): Promise<RunCounts> => {
+    const followed = await count("WorkflowType = 'followOrder'");
+    // The server groups counts by status alone, so each code needs a call of its own; mostly no run needs attention, or only rides do.
+    const all = await count(`${searchAttributeNames.attention} IS NOT NULL`);
+    const byCode = async (codes: readonly AttentionCode[], left: number) =>
+      await Promise.all(
+        codes.map(
+          async (code) => [code, left > 0 ? await count(`${searchAttributeNames.attention} = '${code}'`) : 0] as const,
+        ),
+      );
+    const rides = await byCode(concernCodes, all);
+    const others = await byCode(troubleCodes, all - rides.reduce((sum, [, runs]) => sum + runs, 0));
+    const attention = Object.fromEntries([...rides, ...others]) as RunCounts['attention'];
+    return { followed, attention };
+  };
+  let latest: Promise<RunCounts | null> = Promise.resolve(null);
+  let askedAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (now() - askedAt < freshMs) return latest;
+    askedAt = now();
+    latest = read().catch(() => null);
+    return latest;
+  };
+}
