@@ -56,7 +56,7 @@ async function expectOwnTokensAlone(): Promise<void> {
   for await (const { workflowId } of fleet.client.workflow.list({ query })) {
     const { events } = await fleet.client.workflow.getHandle(workflowId).fetchHistory();
     const queues = events?.flatMap((event) => event.activityTaskScheduledEventAttributes?.taskQueue?.name ?? []);
-    expect(new Set(queues)).toEqual(new Set([`${taskQueue}.${workflowId.split('/')[1]}.token`]));
+    expect(new Set(queues)).toEqual(new Set([`${taskQueue}.${workflowId.split('/')[1]}`]));
     const attempts = events?.flatMap((event) => event.activityTaskStartedEventAttributes?.attempt ?? []);
     expect(new Set(attempts)).toEqual(new Set([1]));
   }
