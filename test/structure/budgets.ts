@@ -3,8 +3,8 @@ import type { SourceFile } from './source-file.js';
 /** The limits of the style page. Sizes are in lines. */
 export const budgets = {
   /** All of `src`, and all of `test`. What a new capability needs is added here, by the change that brings it. */
-  src: { files: 226, lines: 25_608 },
-  test: { lines: 35_009 },
+  src: { files: 188, lines: 24_382 },
+  test: { lines: 32_900 },
   file: { cap: 400 },
   function: { cap: 80 },
 } as const;
