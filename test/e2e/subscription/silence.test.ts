@@ -27,7 +27,7 @@ const orderIdOf = ({ workflowId }: FollowHandle): string => workflowId.split('/'
 async function endsUnannounced(stack: Fleet, count: number): Promise<void> {
   const ends = Array.from({ length: count }, async () => {
     const handle = await follow(stack);
-    await expect.poll(() => isWatched(handle)).toBe(true);
+    await vi.waitFor(async () => expect(await isWatched(handle)).toBe(true), patient);
     stack.sandbox.setStatus('business', orderIdOf(handle), 'Completed');
     await handle.result();
   });
