@@ -22,8 +22,8 @@ async function main(): Promise<void> {
   const sdkMetricsPort = config.metricsPort === null ? null : await freePort();
   installRuntime(logger, sdkMetricsPort);
   const { connection, namespace, address, dataConverter } = await connectNative(process.env);
-  const { checkedBy } = await ensureSearchAttributes(connection, namespace);
-  if (checkedBy === 'nothing') logger.warn({ namespace }, 'not allowed to see whether the search attributes exist');
+  if (!(await ensureSearchAttributes(connection, namespace)))
+    logger.warn({ namespace }, 'not allowed to see whether the search attributes exist');
   const tracing = config.traces ? await openTracing({ process: 'worker', logger, protocol: config.traces }) : null;
   const client = new Client({
     ...{ connection, namespace, dataConverter },

@@ -4,12 +4,11 @@ import type { Payload, PayloadCodec } from '@temporalio/common';
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { z } from 'zod';
 import type { CodecSettings } from '../config.js';
-import { FaretrailError, InvalidInput } from '../domain/errors.js';
+import { cannotListen, InvalidInput } from '../domain/errors.js';
 import { deepestParsed, measureJson } from '../domain/json.js';
 import { createLogger } from '../observability/logging.js';
 import { createPayloadCodec, PayloadCodecError } from '../sealing/payload-codec.js';
 import { answerBrokenRequest, contentType } from '../webhooks/problems.js';
-import { inBrackets } from './arguments.js';
 import type { CommandContext, CommandSpec } from './command.js';
 import { exitCodes } from './failure.js';
 
@@ -123,8 +122,7 @@ export async function startCodecServer(options: CodecServerOptions, { headersMs,
   try {
     await app.listen({ host, port });
   } catch (cause) {
-    const where = `${host}, port ${port}${inBrackets(cause)}`;
-    throw new FaretrailError('CodecPortUnusable', `FARETRAIL_CODEC_PORT: cannot listen at ${where}`, { cause });
+    throw cannotListen('CodecPortUnusable', 'FARETRAIL_CODEC_PORT', `${host}, port ${port}`, cause);
   }
   const { port: taken } = app.server.address() as AddressInfo;
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`, close: () => app.close() };

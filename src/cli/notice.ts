@@ -1,7 +1,6 @@
 import { InvalidInput } from '../domain/errors.js';
-import { isUrlReceiver, type Notify } from '../domain/notify/receivers.js';
 import { receiverSecret, toWebhookSecret } from '../notify-http/receiver-secret.js';
-import type { CommandContext, Noun, Session } from './command.js';
+import type { CommandContext, Noun } from './command.js';
 import { exitCodes } from './failure.js';
 
 const help = `
@@ -24,21 +23,11 @@ export const noticeCommands: Noun = {
   ],
 };
 
-const unheard = (origin: string): string => `Workers send nothing to ${origin} until FARETRAIL_NOTIFY_ORIGINS names it`;
-
-/** A warning for each origin among the receivers that these settings do not allow. None where the settings allow no origin: then only those
- *  of the workers have them. */
-export function unheardReceivers({ config }: Pick<Session, 'config'>, receivers: readonly Notify[] = []): string[] {
-  const { origins } = config.notify;
-  if (origins.length === 0) return [];
-  const asked = new Set(receivers.filter(isUrlReceiver).map(({ url }) => new URL(url).origin));
-  return [...asked].filter((origin) => !origins.includes(origin)).map(unheard);
-}
-
 async function showSecrets(context: CommandContext, { origin }: { origin: string }): Promise<number> {
   const { origins, secrets } = context.loadSettings(context.env).notify;
   if (secrets === null) throw new InvalidInput('FARETRAIL_NOTIFY_SECRETS: missing; set what the workers sign with');
-  if (!origins.includes(origin)) context.note(`${unheard(origin)}.`);
+  if (!origins.includes(origin))
+    context.note(`Workers send nothing to ${origin} until FARETRAIL_NOTIFY_ORIGINS names it.`);
   const shown = secrets.map(({ kid, key }) => ({ kid, secret: toWebhookSecret(receiverSecret(key, origin)) }));
   context.tell({ origin, secrets: shown }, shown.map(({ secret }) => secret).join('\n'));
   return exitCodes.done;

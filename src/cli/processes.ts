@@ -1,12 +1,10 @@
 import type { CliConfig } from '../config.js';
 import type { AccountName } from '../domain/keys.js';
-import type { Notify } from '../domain/notify/receivers.js';
 import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
 import { accountQueueOf } from '../domain/task-queues.js';
 import { pollersOf, readWatch, type WatchHolder } from '../temporal/watches.js';
 import type { Session } from './command.js';
 import { followedQuery, isOfAccount } from './lists.js';
-import { unheardReceivers } from './notice.js';
 import { plain } from './text.js';
 
 // Which processes answer: workers, the watch of an account, the ingress.
@@ -32,12 +30,12 @@ export async function missingWorkers(session: Session, account: AccountName): Pr
   return found.flatMap(({ result, message }) => (result === 'ok' ? [] : [message]));
 }
 
-/** Tells that a run was started, with warnings about what it needs: workers of its account, and receivers that the workers may tell. */
+/** Tells that a run of this account was started, with warnings about the workers that it needs. */
 export async function tellStart(
   session: Session,
-  { json, text, needs }: { json: object; text: string; needs: { account: AccountName; notify?: Notify[] | undefined } },
+  { json, text, account }: { json: object; text: string; account: AccountName },
 ): Promise<void> {
-  const warnings = [...(await missingWorkers(session, needs.account)), ...unheardReceivers(session, needs.notify)];
+  const warnings = await missingWorkers(session, account);
   session.tell({ ...json, warnings }, text);
   session.warn(warnings);
 }

@@ -160,7 +160,7 @@ async function request(session: Session, { input, watch }: ReturnType<typeof toR
     await tellEnded(session, input, 'This request id was used before; nothing was ordered now.');
     return exitCodes.done;
   }
-  const { account, requestId, notify } = input;
+  const { account, requestId } = input;
   const how = before ? 'Already ordered:' : 'Ordering';
   await tellStart(session, {
     json: { workflowId, requestId, state: before ? 'alreadyRequested' : 'started' },
@@ -169,7 +169,7 @@ async function request(session: Session, { input, watch }: ReturnType<typeof toR
       `  workflow   ${plain(workflowId)}`,
       `  cancel it  ${plain(session.commandLine('ride', 'cancel', account, requestId))}`,
     ].join('\n'),
-    needs: { account, notify },
+    account,
   });
   return watch ? await watchRide(session, input) : exitCodes.done;
 }

@@ -18,5 +18,11 @@ export class InvalidInput extends FaretrailError<'InvalidInput'> {
   }
 }
 
+/** A server cannot listen at this place, for example since its port is taken. Names the setting. */
+export function cannotListen<Code extends string>(code: Code, setting: string, where: string, cause: unknown) {
+  const why = cause instanceof Error && 'code' in cause ? String(cause.code) : 'no reason given';
+  return new FaretrailError(code, `${setting}: cannot listen at ${where} (${why})`, { cause });
+}
+
 /** The error text of a query that reaches a worker ahead of the workflow task for the latest events; the caller repeats it. */
 export const askedAhead = 'Something has just happened to this run; ask again.';

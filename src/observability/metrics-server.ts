@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { FaretrailError } from '../domain/errors.js';
+import { cannotListen } from '../domain/errors.js';
 
 /** What the pages show. */
 export interface MetricsPages {
@@ -65,10 +65,7 @@ async function listen(server: Server, { port, host, setting }: MetricsServerOpti
     server.listen(host === undefined ? { port } : { port, host });
     await once(server, 'listening');
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'no reason given';
-    throw new FaretrailError('MetricsPortUnusable', `${setting}: cannot listen at ${port} (${code})`, {
-      cause,
-    });
+    throw cannotListen('MetricsPortUnusable', setting, String(port), cause);
   }
 }
 

@@ -19,13 +19,6 @@ export class SearchAttributesError extends FaretrailError<SearchAttributesErrorC
   override readonly name = 'SearchAttributesError';
 }
 
-export interface SearchAttributeCheck {
-  /** What this call registered. */
-  registered: string[];
-  /** `list`: names and types are right. `query`: names are. `nothing`: the server shows us neither. */
-  checkedBy: 'list' | 'query' | 'nothing';
-}
-
 const wanted: readonly string[] = Object.values(searchAttributeNames);
 const keyword = 2; // temporal.api.enums.v1.IndexedValueType
 const typeNames = ['Unspecified', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
@@ -37,13 +30,10 @@ const lookAgainMs = 250;
 
 /**
  * Checks that our search attributes exist, and registers missing ones where the server allows it. Call it before any start: the
- * server refuses a start with an unknown attribute, and an upsert fails its workflow task without end. Throws
- * `SearchAttributesError`.
+ * server refuses a start with an unknown attribute, and an upsert fails its workflow task without end. False: the server shows
+ * neither the list nor the answer of a query, so nothing could be checked. Throws `SearchAttributesError`.
  */
-export async function ensureSearchAttributes(
-  services: SearchAttributeServices,
-  namespace: string,
-): Promise<SearchAttributeCheck> {
+export async function ensureSearchAttributes(services: SearchAttributeServices, namespace: string): Promise<boolean> {
   const listed = await list(services, namespace);
   if (listed === 'denied') return checkByQuery(services, namespace);
   refuseOtherTypes(listed, namespace);
@@ -52,7 +42,7 @@ export async function ensureSearchAttributes(
     await register(services, namespace, missing);
     await waitUntilListed(services, namespace, missing);
   }
-  return { registered: missing, checkedBy: 'list' };
+  return true;
 }
 
 type Listed = Record<string, number | null | undefined>;
@@ -89,7 +79,7 @@ async function waitUntilListed(services: SearchAttributeServices, namespace: str
 }
 
 /** A visibility query with an unknown name is refused, and counting needs no more rights than showing runs. */
-async function checkByQuery(services: SearchAttributeServices, namespace: string): Promise<SearchAttributeCheck> {
+async function checkByQuery(services: SearchAttributeServices, namespace: string): Promise<boolean> {
   const missing: string[] = [];
   for (const name of wanted) {
     try {
@@ -97,13 +87,13 @@ async function checkByQuery(services: SearchAttributeServices, namespace: string
         services.workflowService.countWorkflowExecutions({ namespace, query: `${name} IS NULL` }),
       );
     } catch (error) {
-      if (isDenial(error)) return { registered: [], checkedBy: 'nothing' };
+      if (isDenial(error)) return false;
       if (!isGrpc(error, 'INVALID_ARGUMENT')) throw toNamespaceError(error, namespace);
       missing.push(name);
     }
   }
   if (missing.length > 0) throw missingError(namespace, missing);
-  return { registered: [], checkedBy: 'query' };
+  return true;
 }
 
 function refuseOtherTypes(listed: Listed, namespace: string): void {

@@ -38,12 +38,10 @@ interface AcceptedSubscriptionsPorts {
   unseal(sealed: string, context: string): Promise<string>;
   /** Our keys do not open a secret of this subscription. Called once for each secret. */
   onUnreadable?(key: SubscriptionKey, error: unknown): void;
-  now?: () => number;
 }
 
 /** One cache for a process. */
 export function createAcceptedSubscriptions(ports: AcceptedSubscriptionsPorts): AcceptedSubscriptions {
-  const { now = Date.now } = ports;
   const memos = new Map<string, CachedMemo>();
 
   function memoOf(key: SubscriptionKey): CachedMemo {
@@ -54,8 +52,8 @@ export function createAcceptedSubscriptions(ports: AcceptedSubscriptionsPorts): 
   }
 
   return {
-    async acceptanceOf(key, generation, { at = now(), readSince } = {}) {
-      const cameAt = now();
+    async acceptanceOf(key, generation, { at = Date.now(), readSince } = {}) {
+      const cameAt = Date.now();
       const memo = memoOf(key);
       memo.refresh();
       const isFresh = await memo.isReadSince(readSince ?? cameAt - memoLifetimeMs);
@@ -72,7 +70,6 @@ export function createAcceptedSubscriptions(ports: AcceptedSubscriptionsPorts): 
 class CachedMemo {
   readonly #key: SubscriptionKey;
   readonly #ports: AcceptedSubscriptionsPorts;
-  readonly #now: () => number;
   /** null: the subscription never existed. */
   #memo: SubscriptionMemo | null = null;
   /** By sealed text; null for a secret that our keys do not open. */
@@ -88,7 +85,6 @@ class CachedMemo {
   constructor(key: SubscriptionKey, ports: AcceptedSubscriptionsPorts) {
     this.#key = key;
     this.#ports = ports;
-    this.#now = ports.now ?? Date.now;
   }
 
   /** Reads again in the background, at most once in `readEveryMs`. */
@@ -121,7 +117,7 @@ class CachedMemo {
     return this.#whyGone();
   }
 
-  #pauseMs = (): number => this.#triedAt + readEveryMs - this.#now();
+  #pauseMs = (): number => this.#triedAt + readEveryMs - Date.now();
 
   #whyGone = (): Acceptance => (this.#memo ? 'ended' : 'neverSubscribed');
 
@@ -132,7 +128,7 @@ class CachedMemo {
 
   /** One read. Resolves at its end, or after `longestWaitMs`. Its failures are not reported: a delivery can do without a memo. */
   #read(): Promise<void> {
-    this.#triedAt = this.#now();
+    this.#triedAt = Date.now();
     const reading = this.#open(this.#triedAt).then(
       () => false,
       () => true,

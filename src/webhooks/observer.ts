@@ -99,8 +99,6 @@ interface SeenShapes {
 const looksPerSecond = 10;
 /** After that each unseen shape is new again, and only counted. */
 const maxSeen = 20;
-/** Characters of a shape in the log. The deliveries of the service need about a thousand. */
-const maxCharacters = 6_000;
 
 /** Gives the shape of a body that this process has not seen yet: pointers and types, never a value, and `*` for a name that may be one.
  *  `notShown`: the log has shown enough of them. */
@@ -120,21 +118,11 @@ function createShapeMemory(now: () => number): (kind: DeliveryKind, rawBody: Buf
     const seen = kinds.get(name) ?? { second: 0, looks: 0, hashes: new Set<string>() };
     kinds.set(name, seen);
     if (!mayLook(seen)) return null;
-    const shape = boundedShape(readIncomingJson(rawBody, { mustBeUtf8: true })?.value);
+    const shape = shapeLines(bodyShape(readIncomingJson(rawBody, { mustBeUtf8: true })?.value));
     const id = hash('sha256', shape.join('\n'), 'base64');
     if (seen.hashes.has(id)) return null;
     if (seen.hashes.size >= maxSeen) return 'notShown';
     seen.hashes.add(id);
     return shape;
   };
-}
-
-function boundedShape(body: unknown): string[] {
-  const { fields, isCut } = bodyShape(body);
-  let room = maxCharacters;
-  const kept = fields.filter((field) => {
-    room -= JSON.stringify(field).length;
-    return room >= 0;
-  });
-  return shapeLines({ fields: kept, isCut: isCut || kept.length < fields.length });
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { FaretrailError } from '../domain/errors.js';
+import { cannotListen } from '../domain/errors.js';
 import type { Address, Addresses } from './addresses.js';
 import type { IntakeAnswer, TakeDelivery } from './intake.js';
 import type { IngressObserver } from './observer.js';
@@ -57,11 +57,8 @@ export async function startIngressServer(options: IngressServerOptions): Promise
   try {
     await app.listen({ host: options.host, port: options.port });
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'no reason given';
-    const place = `${options.host}, port ${options.port}`;
-    throw new FaretrailError('IngressPortUnusable', `FARETRAIL_INGRESS_PORT: cannot listen at ${place} (${code})`, {
-      cause,
-    });
+    const where = `${options.host}, port ${options.port}`;
+    throw cannotListen('IngressPortUnusable', 'FARETRAIL_INGRESS_PORT', where, cause);
   }
   return {
     port: (app.server.address() as AddressInfo).port,

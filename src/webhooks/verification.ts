@@ -1,5 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { placeWhere } from '../contracts/body-shape.js';
 import type { ContractProfile } from '../contracts/contract-profile.js';
 import { type JsonObject, valueAt } from '../contracts/json.js';
 import type { RawDelivery } from './raw-delivery.js';
@@ -116,10 +117,8 @@ export interface SecretSighting {
 /** The first deliveries of an address show where its secret is; later ones show whether that is still so. */
 const alwaysFirst = 20;
 const thenOneIn = 1_000;
-/** Bounds of the search, so that no body makes it expensive. */
+/** Bounds of the search in headers, so that no sender makes it expensive. */
 const maxHeaders = 50;
-const maxValues = 1_000;
-const maxDepth = 6;
 const maxLength = 512;
 const maxAddresses = 1_000;
 
@@ -154,25 +153,12 @@ function findInHeaders(headers: IncomingHttpHeaders, secret: DeliverySecret): Se
   return undefined;
 }
 
-/** Breadth first and without recursion. */
 function findInBody(body: JsonObject, secret: DeliverySecret): SecretSighting | undefined {
-  const queue: { value: unknown; at: string; depth: number }[] = [{ value: body, at: '', depth: 0 }];
-  for (let index = 0; index < queue.length && index < maxValues; index += 1) {
-    const { value, at, depth } = queue[index] ?? { value: null, at: '', depth: 0 };
-    if (typeof value === 'string' && value.length === secret.bytes.length && isSecret(value, secret))
-      return { place: 'body', at: shownPointer(at) };
-    if (typeof value !== 'object' || value === null || depth >= maxDepth) continue;
-    for (const key in value) {
-      if (queue.length >= maxValues) break;
-      queue.push({ value: (value as JsonObject)[key], at: `${at}/${key}`, depth: depth + 1 });
-    }
-  }
-  return undefined;
+  const isIt = (value: unknown): boolean =>
+    typeof value === 'string' && value.length === secret.bytes.length && isSecret(value, secret);
+  const place = placeWhere(body, isIt);
+  return place === undefined ? undefined : { place: 'body', at: place ?? 'under a name that is not shown' };
 }
-
-/** The sender chose the names in a pointer, so only plain names are shown. */
-const shownPointer = (pointer: string): string =>
-  /^(\/[\w-]{1,40})+$/.test(pointer) ? pointer : 'under a name that is not shown';
 
 function findMac(headers: IncomingHttpHeaders, mac: Buffer): SecretSighting | undefined {
   for (const [name, value] of shortHeaders(headers)) {

@@ -1,7 +1,5 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, it } from 'vitest';
-import { unheardReceivers } from '../../src/cli/notice.js';
-import { loadCliConfig } from '../../src/config.js';
 import { createNotifySender } from '../../src/notify-http/sender.js';
 import { serve, textOf } from '../ride-api/loopback-server.js';
 import { runHere } from './fake-process.js';
@@ -37,15 +35,4 @@ it('`notice secret` says when workers send nothing there, and what is missing or
   expect([none.exitCode, none.stderr]).toEqual([2, expect.stringContaining('FARETRAIL_NOTIFY_SECRETS: missing')]);
   const path = await runHere(['notice', 'secret', 'https://a.example/hook'], env);
   expect([path.exitCode, path.stderr]).toEqual([2, expect.stringContaining('origin: must be an https origin')]);
-});
-
-it.each([
-  ['an origin that the settings do not allow, once', 'https://a.example', ['https://b.example']],
-  ['nothing, since this shell has no such settings', '', []],
-  ['nothing, since all are allowed', 'https://a.example,https://b.example', []],
-])('a caller that names receivers is warned of %s', (_, origins, expected) => {
-  const config = loadCliConfig({ ...env, FARETRAIL_NOTIFY_ORIGINS: origins });
-  const urls = ['https://a.example/1', 'https://b.example/1', 'https://b.example/2'].map((url) => ({ url }));
-  const warnings = unheardReceivers({ config }, [{ workflowId: 'trip/9', signal: 'orderChanged' }, ...urls]);
-  expect(warnings).toEqual(expected.map((origin) => expect.stringContaining(`send nothing to ${origin} until`)));
 });

@@ -113,12 +113,6 @@ describe('the test delivery', () => {
     expect(verdict('another')).toBe(verification.mode === 'path' ? 'verified' : 'wrongSecret');
   });
 
-  it('goes to an older address while the secret of the newest is not known', async () => {
-    await run({ accepted: [generation({ generation: 'new1' }), older], verification: inHeader });
-    const path = expect.stringContaining('/old1.');
-    expect(receiver.received[0]).toMatchObject({ path, headers: { 'x-check': secretId } });
-  });
-
   it('carries no secret where it was lost', async () => {
     const accepted = [generation({ isSecretLost: true })];
     expect((await run({ accepted, verification: { mode: 'body', pointer: '/s' } })).exitCode).toBe(0);
@@ -144,7 +138,6 @@ describe('the command sends no delivery and names the remedy', () => {
     ['the account has not subscribed', { accepted: null }, 'NotSubscribed', toSubscribe],
     ['the subscription has ended', { accepted: [] }, 'NotSubscribed', toSubscribe],
     ['the secret is not known yet', { verification: inHeader }, 'NotInPlace', ''],
-    ['the address has expired', { accepted: [generation({ until: '2020-01-01T00:00:00Z' })] }, 'NotInPlace', ''],
     ['its keys fit no secret', { ...withSecret, env: otherKeys }, 'ContentUnreadable', 'FARETRAIL_WEBHOOK_KEYS'],
     ['it has no webhook keys', { env: { FARETRAIL_WEBHOOK_KEYS: '' } }, 'InvalidInput', 'FARETRAIL_WEBHOOK_KEYS'],
   ])('when %s', async (_, given, code, words) => {

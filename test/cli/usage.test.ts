@@ -49,6 +49,7 @@ describe('wrong usage', () => {
     [[...sent, 'status_changed', '--order', '1'], '--status: missing'],
     [[...sent, 'business_report', '--status', 'Driving'], '--status: a business_report has none'],
     [['order', 'import', '-', '--per-second', '0'], '--per-second: must be a whole number'],
+    [['order', 'import', '-', '--skip', 'some'], '--skip: must be a number of rows'],
     [['call', 'business', 'bookRide'], 'operation: must be one of companySettings'],
     [['call', 'business', 'cancelOrder'], 'orderId: cancelOrder needs it'],
     [['call', 'business', 'companySettings', '--order', '1'], 'orderId: companySettings has no use for it'],

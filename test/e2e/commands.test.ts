@@ -176,15 +176,6 @@ describe('the option --notify', () => {
     await expect.poll(() => receiver.taken('/ride').at(-1)).toBe('Completed');
   });
 
-  it.each(['order', 'ride'])('of %s warns of a receiver whom the workers may not tell', async (noun) => {
-    const orderId = stack.newOrder('business', [['Completed', 0]]);
-    const asked = noun === 'order' ? ['order', 'follow', 'business', orderId] : request(randomUUID());
-    const env = { ...shell(), FARETRAIL_NOTIFY_ORIGINS: 'https://a.example' };
-    const { exitCode, stdout } = await runHere([...asked, '--notify', 'https://b.example/1', '--json'], env);
-    const warnings = [expect.stringContaining('send nothing to https://b.example until')];
-    expect([exitCode, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ warnings })]);
-  });
-
   it('names a workflow by id and signal', async () => {
     const orderId = stack.newOrder('business', [['Completed', 0]]);
     await cli('order', 'follow', 'business', orderId, '--notify', 'trip:9:orderChanged');

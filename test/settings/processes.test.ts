@@ -15,28 +15,14 @@ import {
 const keys = `k1:${encodedKey(9)}`;
 const webhookEnv = { FARETRAIL_WEBHOOK_KEYS: keys };
 const { FARETRAIL_BUSINESS_CLIENT_SECRET: _, ...withoutSecret } = businessEnv;
-const readFile = files({ '/run/keys': keys });
 
-describe.each([
-  ['in variables', keys, ''],
-  ['in files', '/run/keys', '_FILE'],
-])('with keys %s', (_, value, end) => {
-  it('a worker starts with one account and sealing keys', () => {
-    const config = loadWorkerConfig({ ...partnerEnv, [`FARETRAIL_SEALING_KEYS${end}`]: value }, readFile);
-    expect(config.accounts[0].clientSecret).toBe('partner-secret');
-    expect(config.sealingKeys[0].kid).toBe('k1');
-  });
-
-  it('an ingress starts with an account and the webhook keys, without a client secret', () => {
-    const config = loadIngressConfig({ ...withoutSecret, [`FARETRAIL_WEBHOOK_KEYS${end}`]: value }, readFile);
-    expect(config.accounts[0]).toMatchObject({ name: 'business', businessId: businessEnv.FARETRAIL_BUSINESS_ID });
-    expect(config.webhookKeys[0].kid).toBe('k1');
-  });
-
-  it('payloads can be encrypted', () => {
-    const env = { FARETRAIL_ENCRYPT_PAYLOADS: 'true', [`FARETRAIL_PAYLOAD_KEYS${end}`]: value };
-    expect(loadConfig(env, readFile).payloads.encrypts).toBe(true);
-  });
+it('a worker starts with one account and sealing keys, an ingress with webhook keys and without a client secret', () => {
+  const worker = loadWorkerConfig({ ...partnerEnv, FARETRAIL_SEALING_KEYS: keys });
+  expect([worker.accounts[0].clientSecret, worker.sealingKeys[0].kid]).toEqual(['partner-secret', 'k1']);
+  const ingress = loadIngressConfig({ ...withoutSecret, ...webhookEnv });
+  expect(ingress.accounts[0]).toMatchObject({ name: 'business', businessId: businessEnv.FARETRAIL_BUSINESS_ID });
+  expect(ingress.webhookKeys[0].kid).toBe('k1');
+  expect(loadConfig({ FARETRAIL_ENCRYPT_PAYLOADS: 'true', FARETRAIL_PAYLOAD_KEYS: keys }).payloads.encrypts).toBe(true);
 });
 
 it('an ingress ignores the settings of a worker: it sends no notice, and holds no client secret nor key of tokens', () => {

@@ -1,12 +1,8 @@
 import fc from 'fast-check';
-import { afterEach, expect, it, vi } from 'vitest';
-import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
-import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
+import { expect, it } from 'vitest';
 import { createAddresses } from '../../src/webhooks/addresses.js';
 import { forAny } from '../support/for-any.js';
-import { account, aStand, webhookKeys } from './ingress-stand.js';
-
-afterEach(() => void vi.useRealTimers());
+import { account, aStand } from './ingress-stand.js';
 
 const accounts = [{ name: account }];
 
@@ -72,20 +68,4 @@ it('the address that a rotation makes does not inherit what a stranger sends to 
 it('an address may send any number where the limit is off', () => {
   const take = anAllowance(null);
   for (let sent = 0; sent < 10_000; sent += 1) expect(take()).toBe(true);
-});
-
-it('the ingress computes the mac of an address once, and again for an address from before the keys changed', () => {
-  const key = { account, eventType: 'status_changed' } as const;
-  const older: KeyRing = [createNamedKey('w0', new Uint8Array(32).fill(1))];
-  const readCapability = vi.fn(createWebhookPaths([...webhookKeys, ...older]).readCapability);
-  const { find } = createAddresses({ accounts, readCapability, perSecond: null });
-  const read = (capability: string) => find(account, 'status_changed', capability)?.generation;
-  const capabilityOf = (keys: KeyRing) => {
-    const path = createWebhookPaths(keys).pathOf({ ...key, generation: 'g1' });
-    return path.slice(path.lastIndexOf('/') + 1);
-  };
-  const [good, old] = [capabilityOf(webhookKeys), capabilityOf(older)] as const;
-  for (let count = 0; count < 10; count += 1) expect(read(good)).toBe('g1');
-  expect(readCapability).toHaveBeenCalledOnce();
-  expect([read(old), read(good)]).toEqual(['g1', 'g1']);
 });

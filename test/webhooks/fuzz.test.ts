@@ -25,10 +25,10 @@ const pathsAround = (good: string) =>
     { weight: 1, arbitrary: fc.constantFrom(`${good}?a=%`, `${good}/..`, `/${good}`, '/%', '/webhooks/%2e%2e/a/b') },
   );
 
-const strange = fc.constantFrom<unknown>(
-  ...['4711', 4711, -0, 2 ** 60, 'a/b', '..', 'test', 'status_changed', '\u0000', ''],
+const value = fc.oneof(
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.constantFrom<unknown>('4711', 4711, -0, 2 ** 60, 'a/b', '..', 'test', 'status_changed', '\u0000', ''),
 );
-const value = fc.oneof(fc.jsonValue({ maxDepth: 3 }), strange);
 const order = fc.record({ id: value, order_id: value, status: value, business_id: value }, { requiredKeys: [] });
 const delivery = fc.record(
   { order_id: value, order, data: fc.oneof(order, value), event_type: value, business_id: value, status: value },
@@ -39,60 +39,47 @@ const json = fc.oneof(
   fc.json(),
   fc.constantFrom(
     '{"__proto__":{"order_id":1},"constructor":{"prototype":{"x":1}},"order_id":"1"}',
-    '{"order_id":"1","order_id":{"order_id":[]}}',
     `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`,
-    '{"order":'.repeat(5_000),
     `{"order_id":${'9'.repeat(5_000)}}`,
-    `{"order_id":1e${'9'.repeat(50)}}`,
     '{"order_id":"\\ud800"}',
   ),
 );
 const body = fc.oneof(
-  { weight: 6, arbitrary: json.map((text) => Buffer.from(text)) },
-  { weight: 2, arbitrary: json.chain(altered).map((text) => Buffer.from(text)) },
-  { weight: 2, arbitrary: fc.uint8Array({ maxLength: 500 }).map((bytes) => Buffer.from(bytes)) },
+  { weight: 60, arbitrary: json.map((text) => Buffer.from(text)) },
+  { weight: 20, arbitrary: json.chain(altered).map((text) => Buffer.from(text)) },
+  { weight: 20, arbitrary: fc.uint8Array({ maxLength: 500 }).map((bytes) => Buffer.from(bytes)) },
+  // Few, since each one costs what thousands of small ones do.
+  { weight: 1, arbitrary: fc.constantFrom(limit, limit + 1, 2 * limit).map((size) => Buffer.alloc(size, 0x7b)) },
 );
-/** Few, since each one costs what thousands of small ones do. */
-const largeBody = fc.constantFrom(limit - 1, limit, limit + 1, 2 * limit).map((size) => Buffer.alloc(size, 0x7b));
 
-const headerName = fc.constantFrom(
-  ...['content-type', 'accept', 'accept-version', 'x-secret', 'user-agent', 'cookie', 'x-request-id', 'authorization'],
-  ...['x-forwarded-for', 'if-none-match', 'range', 'x-http-method-override', 'prefer', 'origin'],
-);
+const headerNames = ['content-type', 'accept', 'x-secret', 'user-agent', 'cookie', 'x-http-method-override', 'origin'];
 const headerValue = fc.oneof(
-  fc.constantFrom('application/json', 'text/plain; charset=utf-16', ';;', '*/*', '1.x', 'x'.repeat(2_000), ''),
+  fc.constantFrom('application/json', 'text/plain; charset=utf-16', ';;', '*/*', 'x'.repeat(2_000), ''),
   fc.string({ maxLength: 60 }).map((text) => text.replace(/[^\x20-\x7e]/g, '~')),
 );
-const coding = fc.record({ 'content-encoding': fc.constantFrom('gzip', 'identity', 'br', 'x') });
 const headers: fc.Arbitrary<Record<string, string>> = fc.oneof(
-  { weight: 20, arbitrary: fc.dictionary(headerName, headerValue, { maxKeys: 6 }) },
-  { weight: 1, arbitrary: coding },
+  { weight: 20, arbitrary: fc.dictionary(fc.constantFrom(...headerNames), headerValue, { maxKeys: 6 }) },
+  { weight: 1, arbitrary: fc.record({ 'content-encoding': fc.constantFrom('gzip', 'identity', 'x') }) },
 );
 
 /** Requests around a good address, each readable as HTTP. */
-const fuzzedRequests = (good: string) =>
-  fc.record({
-    method: fc.oneof(
-      { weight: 15, arbitrary: fc.constant('POST' as const) },
-      { weight: 1, arbitrary: fc.constantFrom('PUT' as const, 'GET' as const, 'DELETE' as const) },
-    ),
-    path: pathsAround(good),
-    headers,
-    body: fc.oneof({ weight: 200, arbitrary: body }, { weight: 1, arbitrary: largeBody }),
-  });
+const fuzzedRequests = (good: string) => {
+  const method = fc.constantFrom('POST', 'POST', 'POST', 'POST', 'POST', 'PUT', 'GET', 'DELETE');
+  return fc.record({ method, path: pathsAround(good), headers, body });
+};
 
 /** Texts on the wire that need not be HTTP at all. */
-const fuzzedBytes = (good: string) =>
-  fc.oneof(
-    altered(`POST ${good} HTTP/1.1\r\nHost: x\r\nContent-Length: 16\r\n\r\n{"order_id":"1"}`).map((text) =>
-      Buffer.from(text),
-    ),
-    altered(`POST ${good} HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`).map((text) =>
-      Buffer.from(text),
-    ),
+const fuzzedBytes = (good: string) => {
+  const requests = [
+    `POST ${good} HTTP/1.1\r\nHost: x\r\nContent-Length: 16\r\n\r\n{"order_id":"1"}`,
+    `POST ${good} HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
+  ];
+  return fc.oneof(
+    ...requests.map((text) => altered(text).map((one) => Buffer.from(one))),
     fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
     fc.constant(Buffer.from(`GET / HTTP/1.1\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`)),
   );
+};
 
 const requests = isLong ? 100_000 : 3_000;
 const rawTexts = isLong ? 5_000 : 200;

@@ -63,15 +63,14 @@ export async function sendDelivery(session: Session, given: SendGiven): Promise<
   const where = 'missing; FARETRAIL_INGRESS_PORT does not tell where the ingress listens';
   if (base === null) throw new InvalidInput(`FARETRAIL_PUBLIC_URL: ${where}`);
   const { mode } = profile.delivery.verification;
-  // The newest address at which a correct delivery can be made now.
-  const newest = (await readAccepted(session, given))
-    .filter(({ until }) => until === null || Date.parse(until) > Date.now())
-    .find(({ secrets, isSecretLost }) => mode === 'path' || isSecretLost || secrets.length > 0);
-  if (!newest) {
+  const { generation, secrets, isSecretLost } = await readNewest(session, given);
+  if (mode !== 'path' && !isSecretLost && secrets.length === 0) {
     const remedy = session.commandLine('subscription', 'list');
-    throw new CliFailure('NotInPlace', `no address with a known secret yet; look again later: ${remedy}`);
+    throw new CliFailure(
+      'NotInPlace',
+      `the secret of its newest address is not known yet; look again later: ${remedy}`,
+    );
   }
-  const { generation, secrets } = newest;
   const [sealed] = mode === 'path' ? [] : secrets;
   const unsealed = sealed && createSealer(webhookKeys).unseal(sealed, subscriptionId(given)).catch(tellUnreadable);
   const businessId = accounts.find(({ name }) => name === account)?.businessId;
@@ -80,15 +79,15 @@ export async function sendDelivery(session: Session, given: SendGiven): Promise<
   return tellAnswer(session, base, await post(base, path, delivery));
 }
 
-/** The addresses that the subscription accepts, newest first. Throws `CliFailure` NotSubscribed. */
-async function readAccepted({ commandLine, get }: Session, key: SubscriptionKey): Promise<AcceptedGeneration[]> {
+/** The newest address that the subscription accepts. Throws `CliFailure` NotSubscribed. */
+async function readNewest({ commandLine, get }: Session, key: SubscriptionKey): Promise<AcceptedGeneration> {
   const workflowId = subscriptionId(key);
   const remedy = commandLine('subscription', 'create', key.account, key.eventType);
   const notSubscribed = (what: string) => new CliFailure('NotSubscribed', `${what}; subscribe first: ${remedy}`);
   const { memo } = await get(workflowId, notSubscribed(`Temporal remembers no run ${workflowId}`));
-  const { accepted = [] } = publishedAddresses(memo) ?? {};
-  if (accepted.length === 0) throw notSubscribed(`${workflowId} accepts no deliveries`);
-  return accepted;
+  const [newest] = publishedAddresses(memo)?.accepted ?? [];
+  if (!newest) throw notSubscribed(`${workflowId} accepts no deliveries`);
+  return newest;
 }
 
 interface Answer {

@@ -118,7 +118,7 @@ async function follow(session: Session, { input, again, watch }: Following): Pro
   const start = await startFollowing(session, input, again);
   // An order that has ended gets no second run; the command shows its trail.
   if (start === 'alreadyEnded') return await tellEnded(session, input);
-  const { account, orderId, notify } = input;
+  const { account, orderId } = input;
   const workflowId = followOrderId(input);
   const next = (verb: string) => plain(session.commandLine('order', verb, account, orderId));
   const hints = watch ? [] : [`  see it    ${next('show')}`, `  live      ${next('watch')}`];
@@ -126,7 +126,7 @@ async function follow(session: Session, { input, again, watch }: Following): Pro
   await tellStart(session, {
     json: { workflowId, state: start },
     text: [head, `  workflow  ${plain(workflowId)}`, ...hints].join('\n'),
-    needs: { account, notify },
+    account,
   });
   return watch ? await watchOrder(session, input) : exitCodes.done;
 }

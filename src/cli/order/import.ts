@@ -1,6 +1,5 @@
-import { createReadStream, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createReadStream, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { z } from 'zod';
 import type { FollowOrderInput } from '../../client/index.js';
 import { InvalidInput } from '../../domain/errors.js';
 import type { AccountName } from '../../domain/keys.js';
@@ -14,9 +13,10 @@ import { firstLines, paint, plain } from '../text.js';
 const help = `
 A row is an order: a line of JSON, or where the name of the file ends in .csv a
 line of CSV below a line of names. The names are account, orderId, reference,
-scheduledAt, notify (one URL). Rows without an account are of --account. What
-was done is kept in <file>.progress: the same command after an end of any kind
-goes on there. Ends with 1 if a row was refused; the others are followed.`;
+scheduledAt, notify (one URL). Rows without an account are of --account. An
+order is followed once however often its row comes; --skip leaves rows out that
+were done before, by the number that the command has shown. Ends with 1 if a
+row was refused; the others are followed.`;
 
 const columns = ['account', 'orderId', 'reference', 'scheduledAt', 'notify'] as const;
 
@@ -24,11 +24,12 @@ const columns = ['account', 'orderId', 'reference', 'scheduledAt', 'notify'] as 
 export const importCommand: CommandSpec = {
   form: 'import <file>',
   does: 'follow the orders of a file, each once',
-  examples: ['orders.csv --account partner', 'orders.jsonl --per-second 20', '- --account partner < orders.jsonl'],
+  examples: ['orders.csv --account partner', 'orders.jsonl --per-second 20 --skip 512', '- < orders.jsonl'],
   more: help,
   options: [
     accountOption('of rows that name none'),
     option('--per-second <n>', 'orders a second', toNumber).default(50),
+    option('--skip <rows>', 'how many rows at the beginning are done', toRowCount).default(0),
     option('--again', 'also orders whose following was stopped or has expired'),
   ],
   act: inSession(importOrders),
@@ -38,111 +39,71 @@ interface Import {
   file: string;
   account?: string;
   perSecond: number;
+  skip: number;
   again?: boolean;
+}
+
+function toRowCount(text: string, field: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidInput(`${field}: must be a number of rows`);
+  return Number(text);
 }
 
 const shownRows = 20;
 
 async function importOrders(session: Session, wanted: Import): Promise<number> {
-  const { progress, add, save } = keepProgress(wanted.file);
+  const { perSecond, skip, again = false } = wanted;
   const stop = new AbortController();
   const unlisten = session.onInterrupt(() => stop.abort());
-  const taken: string[] = [];
-  const accounts = new Set<string>();
-  const { perSecond, again = false } = wanted;
+  const taken: unknown[] = [];
+  const accounts = new Set<AccountName>();
+  const refused: { row: number; error: string }[] = [];
+  let done = skip;
   const noteSometimes = createProgressNote(session);
+  const refusedLines = () => firstLines(refused, shownRows, ({ row, error }) => `row ${row}: ${plain(error)}`);
+  const goOn = () => `To go on from here: the same command with --skip ${done}`;
   try {
-    const rows = rowsAfter(progress, readRows(wanted), { taken, signal: stop.signal });
+    const rows = rowsAfter(skip, readRows(wanted), { taken, signal: stop.signal });
     for await (const followed of session.rides.followMany(rows, { perSecond, again })) {
-      const row = taken.shift() ?? '';
-      add(row, 'error' in followed ? followed.error.message : null);
-      if (!('error' in followed)) accounts.add(row.slice(0, row.indexOf('/')));
-      noteSometimes(() => `${progress.done} rows, ${progress.refused.length} refused`);
+      done += 1;
+      const row = taken.shift() as FollowOrderInput;
+      if ('error' in followed) refused.push({ row: done, error: followed.error.message });
+      else accounts.add(row.account as AccountName);
+      noteSometimes(() => `${done} rows, ${refused.length} refused`);
     }
+  } catch (error) {
+    if (done > skip) session.note([...refusedLines(), goOn()].join('\n'));
+    throw error;
   } finally {
-    save();
     unlisten();
   }
-  const missing = await readEach([...accounts], (account) => missingWorkers(session, account as AccountName));
+  const missing = await readEach([...accounts], (account) => missingWorkers(session, account));
   const warnings = [...new Set(missing)];
   const isInterrupted = stop.signal.aborted;
-  const { done: rows, refused } = progress;
+  const rows = done - skip;
   const followed = rows - refused.length;
   const head = paint(refused.length === 0 ? 'good' : 'bad', `${followed} of ${rows} orders are followed.`);
-  const lines = firstLines(refused, shownRows, ({ row, error }) => `row ${row}: ${plain(error)}`);
   const state = isInterrupted ? 'interrupted' : 'done';
-  session.tell({ state, rows, followed, refused, warnings }, [head, ...lines].join('\n'));
+  session.tell({ state, rows, followed, refused, warnings }, [head, ...refusedLines()].join('\n'));
   session.warn(warnings);
   if (isInterrupted) {
-    session.note('Interrupted. The same command goes on from here.');
+    session.note(goOn());
     return exitCodes.interrupted;
   }
   return refused.length === 0 ? exitCodes.done : exitCodes.failed;
 }
 
-const saveEveryMs = 500;
-
-/** The progress in the file beside the rows; nothing is kept of standard input. Throws `InvalidInput`. */
-function keepProgress(file: string) {
-  const path = file === '-' ? null : `${file}.progress`;
-  const progress: Progress = (path === null ? null : readProgress(path)) ?? { done: 0, last: '', refused: [] };
-  let savedAt = 0;
-  const save = (): void => {
-    if (path === null || progress.done === 0) return;
-    try {
-      writeFileSync(`${path}.new`, JSON.stringify(progress));
-      renameSync(`${path}.new`, path);
-    } catch (error) {
-      throw new InvalidInput(
-        `${path} cannot be written${inBrackets(error)}; put the rows into a folder of your own, or give them as -`,
-      );
-    }
-    savedAt = Date.now();
-  };
-  return {
-    progress,
-    save,
-    add(row: string, error: string | null): void {
-      progress.done += 1;
-      progress.last = row;
-      if (error !== null) progress.refused.push({ row: progress.done, error });
-      if (Date.now() - savedAt > saveEveryMs) save();
-    },
-  };
-}
-
-const ProgressSchema = z.object({
-  done: z.int().min(1),
-  last: z.string(),
-  refused: z.array(z.object({ row: z.int(), error: z.string() })),
-});
-/** The first `done` rows of a file were taken, and `last` is the last one of them. */
-type Progress = z.infer<typeof ProgressSchema>;
-
-function readProgress(path: string): Progress | null {
-  try {
-    return ProgressSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw new InvalidInput(`${path} cannot be read; remove it to begin with the first row`);
-  }
-}
-
-/** The rows that are not done yet. `taken` gets a name of each. Throws `InvalidInput` where the file is another one. */
+/** The rows behind the first ones, which are done. `taken` gets each. */
 async function* rowsAfter(
-  { done, last }: Progress,
+  skip: number,
   rows: AsyncIterable<Row>,
-  { taken, signal }: { taken: string[]; signal: AbortSignal },
+  { taken, signal }: { taken: Row[]; signal: AbortSignal },
 ): AsyncGenerator<FollowOrderInput> {
   let number = 0;
   for await (const row of rows) {
     if (signal.aborted) return;
     number += 1;
-    const name = nameOf(row);
-    if (number === done && name !== last)
-      throw new InvalidInput('the rows differ from those of <file>.progress; remove that to begin with the first one');
-    if (number <= done) continue;
-    taken.push(name);
+    if (number <= skip) continue;
+    taken.push(row);
     yield row as FollowOrderInput; // the client checks it
   }
 }
@@ -151,7 +112,6 @@ async function* rowsAfter(
 type Row = unknown;
 
 const isObject = (row: Row): row is Record<string, unknown> => typeof row === 'object' && row !== null;
-const nameOf = (row: Row): string => (isObject(row) ? `${row.account}/${row.orderId}` : '');
 
 async function* readRows({ file, account }: Import): AsyncGenerator<Row> {
   const text = file === '-' ? process.stdin : createReadStream(file, { fd: open(file), encoding: 'utf8' });

@@ -51,7 +51,6 @@ const longestRestMs = 30_000;
 export class ForwardPlan {
   readonly #journal: Pick<Journal, 'keysAfter'>;
   readonly #now: () => number;
-  readonly #random: () => number;
   readonly #groups = new Map<string, Group>();
   readonly #ready = new Set<Group>();
   /** With the instant at which the rest is over. */
@@ -63,11 +62,9 @@ export class ForwardPlan {
   /** The journal has entries that the plan has not read. */
   #isBehind = true;
 
-  /** `random`: 0 up to 1. */
-  constructor(journal: Pick<Journal, 'keysAfter'>, now: () => number, random: () => number = Math.random) {
+  constructor(journal: Pick<Journal, 'keysAfter'>, now: () => number) {
     this.#journal = journal;
     this.#now = now;
-    this.#random = random;
   }
 
   /** The journal has a new entry; null: it may hold other entries than the plan knows. */
@@ -137,12 +134,11 @@ export class ForwardPlan {
     this.#ready.add(group);
   }
 
-  /** A rest lasts at least half of its time. */
   #rest(group: Group): void {
-    const longest = Math.min(longestRestMs, firstRestMs * 2 ** Math.min(group.failures, 10));
+    const restMs = Math.min(longestRestMs, firstRestMs * 2 ** Math.min(group.failures, 10));
     group.state = 'resting';
     group.failures += 1;
-    this.#resting.set(group, this.#now() + longest * (0.5 + this.#random() / 2));
+    this.#resting.set(group, this.#now() + restMs);
   }
 
   #know(key: JournalKey): void {

@@ -284,24 +284,17 @@ async function mayContinueAsNew(run: Subscribing): Promise<boolean> {
 
 /** The next run gets the memo too, since the ingress reads it at any time. */
 async function goOn({ input, state, maxEvents }: Subscribing): Promise<never> {
-  const memo = memoOf(state, false);
-  const next = makeContinueAsNewFunc<typeof subscription>({ memo });
+  const next = makeContinueAsNewFunc<typeof subscription>({
+    memo: { [subscriptionMemoField]: toSubscriptionMemo(state) },
+  });
   return await next({ ...input, publicUrl: state.publicUrl }, { maxEvents, state });
 }
 
-const nothing: SubscriptionMemo = { accepted: [] };
-
-const memoOf = (state: SubscriptionState, isEnded: boolean): Record<string, unknown> => ({
-  [subscriptionMemoField]: isEnded ? nothing : toSubscriptionMemo(state),
-});
-
 /** Shows the subscription to the ingress and to people. Writes only changes, since each write is an event. */
 function show({ state, isClosing: isEnded }: Subscribing): void {
-  const { memo: published = {} } = workflowInfo();
-  const isNew = ([field, value]: [string, unknown]): boolean =>
-    JSON.stringify(published[field]) !== JSON.stringify(value);
-  const changed = Object.entries(memoOf(state, isEnded)).filter(isNew);
-  if (changed.length > 0) upsertMemo(Object.fromEntries(changed));
+  const memo: SubscriptionMemo = isEnded ? { accepted: [] } : toSubscriptionMemo(state);
+  const published = workflowInfo().memo?.[subscriptionMemoField];
+  if (JSON.stringify(published) !== JSON.stringify(memo)) upsertMemo({ [subscriptionMemoField]: memo });
   setCurrentDetails(describeSubscription(toSubscriptionStatus(state, isEnded)));
   writeAttributes([
     { key: rideAccountKey, value: state.account },
