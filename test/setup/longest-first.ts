@@ -18,7 +18,6 @@ const longest = [
   'processes/fleet',
   'processes/replay',
   'e2e/operator/rides',
-  'processes/broken-creates',
   'e2e/ride/request',
   'e2e/erase',
   'e2e/ways-in',
