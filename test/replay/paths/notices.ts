@@ -3,6 +3,7 @@ import { reported } from '../../support/delivery/deliveries.js';
 import { noticesOf, startNotices } from '../../support/notify/notices.js';
 import type { NotifyReceiver } from '../../support/notify/receiver.js';
 import type { OrderStack } from '../../support/order/stack.js';
+import { patient } from '../../support/patience.js';
 import { cancelled, completed, firstRunOf, type Paths } from './path.js';
 
 /** What the receiver of these paths answers, and for how long. */
@@ -43,7 +44,7 @@ export const recordedNoticePaths: Paths = {
   async 'order-whose-notices-a-person-ended'(stack) {
     const orderId = stack.newOrder('business', [['Driving', 0]]);
     const handle = await stack.follow('business', orderId, { notify: urlsOf(stack, '/silent') });
-    await vi.waitFor(() => noticesOf(stack, handle).terminate());
+    await vi.waitFor(() => noticesOf(stack, handle).terminate(), patient);
     stack.sandbox.setStatus('business', orderId, 'Completed');
     return await completed(handle);
   },
