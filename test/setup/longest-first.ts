@@ -7,7 +7,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const longest = [
   'e2e/commands',
   'processes/ingress',
-  'replay/replay',
   'processes/watches',
   'workflows/attention',
   'processes/small-heap',
