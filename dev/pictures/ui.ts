@@ -83,7 +83,7 @@ async function shootEncryption(browser: Browser): Promise<void> {
     const ui = await openUi(browser, stack.uiUrl);
     await ui.openRun(stack.rideWorkflowId);
     await shoot(ui.page, 'encrypted.png', inputAndResult);
-    await ui.setCodec({ endpoint: stack.codecUrl });
+    await ui.setCodec(stack.codecUrl);
     await ui.openRun(stack.rideWorkflowId);
     await shoot(ui.page, 'decrypted.png', inputAndResult);
     await ui.page.close();

@@ -35,8 +35,6 @@ export interface SandboxOptions {
     businessId?: string;
     /** Default 899. */
     tokenLifetimeSeconds?: number;
-    /** Default false: the fields must come as a form. */
-    acceptJsonTokenRequests?: boolean;
   };
   /** Settings of deliveries that differ from the defaults. */
   deliveries?: DeliveryChange;
@@ -50,7 +48,6 @@ export interface SandboxOptions {
 export interface SandboxState {
   clients: AcceptedClients;
   businessId: string;
-  acceptJsonTokenRequests: boolean;
   statusShape: StatusShape;
   tokens: AccessTokens;
   orders: OrderBook;
@@ -90,7 +87,6 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
       },
     },
     businessId,
-    acceptJsonTokenRequests: business.acceptJsonTokenRequests ?? false,
     statusShape: partner.statusShape ?? 'nested',
     tokens: createAccessTokens(),
     orders,

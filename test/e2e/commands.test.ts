@@ -47,38 +47,6 @@ function loseNextCreate(): void {
 }
 
 describe('the commands of rides', () => {
-  it('order a ride and watch it to its end; the same request id orders nothing', async () => {
-    stack.sandbox.setRideSettings({ script: completes });
-    const id = randomUUID();
-    const { exitCode, lines } = await told(...request(id, '--watch'));
-    expect(exitCode).toBe(0);
-    expect(lines[0]).toMatchObject({
-      workflowId: `ride/business/${id}`,
-      requestId: id,
-      state: 'started',
-      warnings: [],
-    });
-    expect(lines.at(-1)).toMatchObject({ change: 'ended', result: { outcome: 'completed' } });
-    const again = await told(...request(id));
-    expect(again.lines).toMatchObject([{ state: 'alreadyEnded', result: { outcome: 'completed' } }]);
-    const late = await cli(...ride('cancel', id));
-    expect(late).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('has already ended') });
-    expect(ordersOf(id)).toHaveLength(1);
-  });
-
-  it('change a ride where the service allows it, print its code where not, and cancel the ride', async () => {
-    stack.sandbox.setRideSettings({ script: goesOn });
-    const id = randomUUID();
-    const started = await cli(...request(id));
-    expect(started).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`ride/business/${id}`) });
-    const change = jsonFile({ note_to_driver: 'blue door' });
-    const words = /HTTP 422/;
-    expect(await told(...ride('update', id, '--input', change))).toMatchObject(refused('Refused', words));
-    expect(await told(...ride('resolve', id, '--try-again'))).toMatchObject(refused('AlreadyDecided'));
-    const { lines } = await told(...ride('cancel', id));
-    expect(lines).toMatchObject([{ state: 'done', ride: { status: 'Cancelled', outcome: 'cancelled' } }]);
-  });
-
   it('show a ride whose create had an unknown outcome with what to do, and give it up', async () => {
     loseNextCreate();
     const id = randomUUID();
@@ -89,11 +57,13 @@ describe('the commands of rides', () => {
     expect(await told(...request(id))).toMatchObject(refused('OutcomeUnknown', /phone/));
   });
 
-  it('show, watch and list rides, with who decided what', async () => {
+  it('show, watch and list rides with who decided what, print why a change is refused, and order nothing again', async () => {
     stack.sandbox.setRideSettings({ script: goesOn });
     const id = randomUUID();
     await cli(...request(id, '--as', 'anna'));
-    await told(...ride('update', id, '--input', jsonFile({ note_to_driver: 'blue door' })));
+    const change = jsonFile({ note_to_driver: 'blue door' });
+    expect(await told(...ride('update', id, '--input', change))).toMatchObject(refused('Refused', /HTTP 422/));
+    expect(await told(...ride('resolve', id, '--try-again'))).toMatchObject(refused('AlreadyDecided'));
     expect((await told(...ride('show', id))).lines).toMatchObject([{ state: 'running', ride: { requestId: id } }]);
     await cli(...ride('cancel', id, '--as', 'Ben Example'));
     expect((await told(...ride('watch', id))).lines.at(-1)).toMatchObject({ change: 'ended' });
@@ -108,6 +78,12 @@ describe('the commands of rides', () => {
     expect(stdout).toMatch(
       /: cancelled\n[\s\S]+completed at \S+ \S+ UTC\n.+ start by anna\n.+\n.+ cancelRide by Ben Example\n$/,
     );
+    expect((await told(...request(id))).lines).toMatchObject([
+      { state: 'alreadyEnded', result: { outcome: 'cancelled' } },
+    ]);
+    const late = await cli(...ride('cancel', id));
+    expect(late).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('has already ended') });
+    expect(ordersOf(id)).toHaveLength(1);
     const listed = async () => (await told('ride', 'list', '--account', 'business')).lines[0].rides;
     await expect.poll(listed).toContainEqual(expect.objectContaining({ requestId: id, state: 'completed' }));
   });

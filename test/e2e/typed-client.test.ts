@@ -35,15 +35,6 @@ describe('following with the typed client', () => {
     expect(await order.trail()).toEqual(await order.result());
   });
 
-  it('twice is following once, and an ended order gives its end', async () => {
-    const orderId = newOrder('Routing');
-    await rides.follow({ account, orderId, reference: 'first' });
-    const second = await rides.follow({ account, orderId, reference: 'second' });
-    expect(await second.stop('entered twice')).toMatchObject({ reference: 'first', outcome: 'stopped' });
-    const third = await rides.follow({ account, orderId });
-    expect(await third.result()).toMatchObject({ reference: 'first', outcome: 'stopped' });
-  });
-
   it('adds a receiver to an order that is followed: it is told where the order stands, then of the rest', async () => {
     const orderId = newOrder('Routing');
     const order = await rides.follow({ account, orderId });

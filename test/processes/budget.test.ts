@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,8 +6,6 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { mostCallsWithin } from '../../dev/sandbox/ledger-questions.js';
 import { startDevServer } from '../../dev/stack/temporal/dev-server.js';
 import { createFaretrailClient } from '../../src/client/index.js';
-import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import { businessCallStart } from '../../src/temporal/starts.js';
 import { pollersOf } from '../../src/temporal/watches.js';
 import { isLong } from '../support/long.js';
 import { type Fleet, startFleet } from '../support/worker/fleet.js';
@@ -55,7 +52,7 @@ it('more orders than the budget allows are read in turn, urgent calls go ahead, 
   }, 500);
   const waits: number[] = [];
   for (let made = 0; made < calls; made += 1) {
-    waits.push(await (made % 2 === 0 ? cancelOne() : readOne()));
+    waits.push(await waitOf(made % 2 === 0 ? 'cancelOrder' : 'orderDetails'));
     await sleep((2 * fairShareMs) / calls);
   }
   await eachIsReadAfter(watchedFrom, followed);
@@ -92,24 +89,12 @@ async function eachIsReadAfter(instant: number, followed: string[]): Promise<voi
   await expect.poll(unread, { timeout: 120_000 }).toEqual([]);
 }
 
-/** How long until a read that a caller waits for reaches the service, in milliseconds. */
-async function readOne(): Promise<number> {
-  const orderId = toOrderId(randomUUID());
-  fleet.sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Reserved', afterMs: 0 }] });
+/** How long until a call that a caller waits for reaches the service, in milliseconds. */
+async function waitOf(operation: 'orderDetails' | 'cancelOrder'): Promise<number> {
+  const orderId = fleet.newOrder('business', [['Reserved', 0]]);
   const rides = createFaretrailClient({ client: fleet.client, taskQueue: fleet.place.config.taskQueue });
   const askedAt = Date.now();
-  await rides.call({ account: 'business', operation: 'orderDetails', key: orderId, orderId });
-  const [call] = fleet.sandbox.ledger({ operation: 'orderDetails', orderId });
-  return Date.parse(call?.at ?? '') - askedAt;
-}
-
-/** How long until the cancellation of an order reaches the service, in milliseconds. */
-async function cancelOne(): Promise<number> {
-  const orderId = toOrderId(randomUUID());
-  fleet.sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Reserved', afterMs: 0 }] });
-  const input = { account: toAccountName('business'), operation: 'cancelOrder' as const, key: orderId, orderId };
-  const askedAt = Date.now();
-  await fleet.client.workflow.execute('businessCall', businessCallStart(input, fleet.place.config.taskQueue));
-  const [call] = fleet.sandbox.ledger({ operation: 'cancelOrder', orderId });
+  await rides.call({ account: 'business', operation, key: orderId, orderId });
+  const [call] = fleet.sandbox.ledger({ operation, orderId });
   return Date.parse(call?.at ?? '') - askedAt;
 }

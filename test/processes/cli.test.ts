@@ -165,19 +165,6 @@ describe('tokens and the doctor', () => {
   });
 });
 
-it('while the service rejects our credentials, every command names what needs a person', async () => {
-  stack.sandbox.setFault({ kind: 'invalidClient' });
-  stack.sandbox.revokeTokens();
-  const orderId = stack.newOrder('partner', [['Pending', 0]]);
-  const handle = await stack.follow('partner', orderId);
-  const shown = async (...argv: string[]) => (await here(argv)).stdout;
-  const needsPerson = new RegExp(`(${orderId}|^watch ) .*credentialsRejected`, 'm'); // on the watch where it polls, too
-  await expect.poll(() => shown('attention', '--account', 'partner')).toMatch(needsPerson);
-  await expect.poll(() => shown('order', 'show', 'partner', orderId)).toMatch(/attention +credentialsRejected since /);
-  await expect.poll(() => shown('token', 'list')).toMatch(/^partner +demand_partner +failed: credentialsRejected/m);
-  await handle.terminate();
-});
-
 it('without a worker the command line warns, shows what Temporal knows, and changes nothing', async () => {
   const orderId = randomUUID();
   const started = await here(['order', 'follow', 'partner', orderId], unserved);

@@ -1,10 +1,10 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, inject, vi } from 'vitest';
 import { startDevServer } from '../../dev/stack/temporal/dev-server.js';
-import { type OrderId, toAccountName, toOrderId } from '../../src/domain/keys.js';
+import { toAccountName } from '../../src/domain/keys.js';
 import type { SubscriptionStatus } from '../../src/domain/subscription/status.js';
 import type { EventType } from '../../src/domain/subscription/subscription.js';
 import { subscriptionStatusQuery } from '../../src/workflows/messages.js';
@@ -52,11 +52,7 @@ export async function openDeliveryScene(more: WorkerEnv = {}, requestsPerSecond?
     subscribe: async (eventType: EventType, publicUrl: string, progress?: SubscriptionProgress) =>
       (await subscribe(fleet.place, { eventType, publicUrl }, progress, '')).handle,
     /** A new order whose changes are delivered; the sandbox keeps it in this status. */
-    newOrder(status: string): OrderId {
-      const orderId = toOrderId(randomUUID());
-      fleet.sandbox.addOrder({ interface: 'business', orderId, script: [{ status, afterMs: 0 }] });
-      return orderId;
-    },
+    newOrder: (status: string) => fleet.newOrder('business', [[status, 0]]),
     async close() {
       await Promise.all(ingresses.map((ingress) => ingress.stop()));
       await fleet.close();

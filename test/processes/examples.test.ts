@@ -48,12 +48,11 @@ const fleet = useFleet(1);
 const ended = / ended: completed, after (Routing > )?(Driving > )?Completed\n$/;
 
 /** An order that is completed after two seconds. */
-function newOrder(): string {
-  const orderId = randomUUID();
-  const script = ['Routing', 'Driving', 'Completed'].map((status, step) => ({ status, afterMs: step * 1_000 }));
-  fleet.sandbox.addOrder({ interface: 'business', orderId, script });
-  return orderId;
-}
+const newOrder = (): string =>
+  fleet.newOrder(
+    'business',
+    ['Routing', 'Driving', 'Completed'].map((status, step) => [status, step * 1_000]),
+  );
 const fleetEnv = () => ({
   PYTHONDONTWRITEBYTECODE: '1', // no compiled files in the checkout
   TEMPORAL_ADDRESS: inject('temporalAddress'),

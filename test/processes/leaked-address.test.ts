@@ -2,17 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { discardDeliveryUpdate, rotateSubscriptionUpdate } from '../../src/workflows/messages.js';
-import { isLong } from '../support/long.js';
 import { active, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
 
 const orders = 50;
-const perSecond = 16;
-/** An order that stays as it is gets fewer reads from two minutes on. So each round has new orders. */
-const roundMs = isLong ? 90_000 : 8_000;
-/** Ages of reads that are measured for seconds, beside other tests, show nothing: the short form compares none. */
-const rounds = isLong ? { calm: 2, flood: 6 } : { calm: 0, flood: 1 };
-/** Also for what the orders of the round before have left in the queue. */
-const settleMs = isLong ? 20_000 : 5_000;
+const floodMs = 8_000;
 const everyMs = 20;
 
 let scene: DeliveryScene;
@@ -22,7 +15,7 @@ let rotate: () => Promise<unknown>;
 
 beforeAll(async () => {
   // Orders ask for more reads than the budget allows, so that each read of an invented order costs one of a real order.
-  scene = await openDeliveryScene({ FARETRAIL_POLL_ACTIVE_MS: '2000', FARETRAIL_PARKED_AT_MOST: '3' }, perSecond);
+  scene = await openDeliveryScene({ FARETRAIL_POLL_ACTIVE_MS: '2000', FARETRAIL_PARKED_AT_MOST: '3' }, 16);
   const { url } = await scene.startIngress();
   const handle = await scene.subscribe('status_changed', url);
   await active(handle);
@@ -45,38 +38,6 @@ function startFlood() {
   };
   const timer = setInterval(() => void sendOne().catch(() => undefined), everyMs);
   return { answers, stop: () => clearInterval(timer) };
-}
-
-/** The greatest age of the last read of these orders, over this time. */
-async function oldestReadMs(ids: ReadonlySet<string>, overMs: number): Promise<number> {
-  const until = Date.now() + overMs;
-  const lastReads = new Map<string, number>();
-  let oldest = 0;
-  let from = Date.now() - 30_000;
-  while (Date.now() < until) {
-    const now = Date.now();
-    const since = new Date(from).toISOString();
-    from = now - 1_000;
-    for (const { orderId = '', at } of scene.fleet.sandbox.ledger({ operation: 'orderDetails', since }))
-      if (ids.has(orderId)) lastReads.set(orderId, Date.parse(at));
-    oldest = Math.max(oldest, ...[...lastReads.values()].map((at) => now - at));
-    await sleep(250);
-  }
-  expect(lastReads.size).toBe(ids.size);
-  return oldest;
-}
-
-/** Follows real orders for some rounds. Gives the greatest age of the last read of one, and the orders of the last round. */
-async function followRounds(count: number) {
-  let oldest = 0;
-  for (let round = 1; ; round += 1) {
-    const handles = await scene.fleet.followOrders(orders, [['Driving', 0]], ['business']);
-    await sleep(settleMs);
-    const ids = handles.map(({ workflowId }) => workflowId.split('/')[2] ?? '');
-    oldest = Math.max(oldest, await oldestReadMs(new Set(ids), roundMs));
-    if (round === count) return { oldest, handles, ids };
-    await Promise.all(handles.map((handle) => handle.terminate()));
-  }
 }
 
 const runs = async (): Promise<number> => {
@@ -106,39 +67,31 @@ it('an account has so many parked deliveries, further ones get 429, and those ab
   await expect.poll(async () => (await sendLost()).status, { timeout: 30_000, interval: 1_000 }).toBe(202);
 });
 
-it(
-  'a leaked address slows real orders little, starts few runs, and a rotation ends it within 2 s',
-  async () => {
-    const calm = rounds.calm > 0 ? await followRounds(rounds.calm) : null;
-    await Promise.all(calm?.handles.map((handle) => handle.terminate()) ?? []);
+it('a leaked address starts few runs, a real delivery still reaches its order, and a rotation ends the flood within 2 s', async () => {
+  const handles = await scene.fleet.followOrders(orders, [['Driving', 0]], ['business']);
+  const flood = startFlood();
+  await sleep(floodMs);
+  const newRuns = (await runs()) - orders;
+  const waiting = /^faretrail_held_deliveries\{account="business",reason="newOrders"\} (\d+)$/m;
+  const held = Number(waiting.exec(await metrics())?.[1]);
 
-    const flood = startFlood();
-    const { oldest: during, handles, ids } = await followRounds(rounds.flood);
-    const newRuns = (await runs()) - orders * (rounds.calm + rounds.flood);
-    const held = /^faretrail_held_deliveries\{account="business",reason="newOrders"\} (\d+)$/m.exec(
-      await metrics(),
-    )?.[1];
+  const [real] = handles;
+  expect(await post(real?.workflowId.split('/')[2] ?? '')).toBe(202);
+  const deliveries = async () => (await real?.query<{ deliveries: object }, []>('orderTrail'))?.deliveries;
+  await expect.poll(deliveries).toMatchObject({ received: 1 });
 
-    const [real = ''] = ids;
-    expect(await post(real)).toBe(202);
-    await expect
-      .poll(async () => (await handles[0]?.query<{ deliveries: object }, []>('orderTrail'))?.deliveries)
-      .toMatchObject({ received: 1 });
+  await rotate();
+  const rotatedAt = Date.now();
+  while ((await post(randomUUID())) !== 401) await sleep(50);
+  const endedAfterMs = Date.now() - rotatedAt;
+  flood.stop();
 
-    await rotate();
-    const rotatedAt = Date.now();
-    while ((await post(randomUUID())) !== 401) await sleep(50);
-    const endedAfterMs = Date.now() - rotatedAt;
-    flood.stop();
-
-    console.log(
-      `oldest read ${during} ms, without the flood ${calm?.oldest} ms; ${newRuns} new runs; ${held} deliveries held; ended after ${endedAfterMs} ms; answers ${JSON.stringify([...flood.answers])}`,
-    );
-    expect(newRuns).toBeGreaterThan(0);
-    expect(newRuns).toBeLessThanOrEqual(200);
-    if (calm) expect(during).toBeLessThanOrEqual(1.5 * calm.oldest);
-    expect(endedAfterMs).toBeLessThan(2_000);
-    expect(Number(held)).toBeGreaterThan(0);
-  },
-  (rounds.calm + rounds.flood) * (roundMs + settleMs) + 160_000,
-);
+  console.log(
+    `${newRuns} new runs; ${held} deliveries held; ended after ${endedAfterMs} ms; answers ${JSON.stringify([...flood.answers])}`,
+  );
+  expect(newRuns).toBeGreaterThan(0);
+  expect(newRuns).toBeLessThanOrEqual(200);
+  expect(held).toBeGreaterThan(0);
+  expect(endedAfterMs).toBeLessThan(2_000);
+  await Promise.all(handles.map((handle) => handle.terminate()));
+}, 180_000);

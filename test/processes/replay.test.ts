@@ -32,7 +32,7 @@ it('replays each live run on the workflows of this release, and needs no worker 
 
 let workflowBundle: { code: string };
 beforeAll(async () => {
-  workflowBundle = await bundleOf('worker/former-workflows.ts');
+  workflowBundle = await bundleOf('worker/small-workflows.ts');
 });
 
 /** A run of `followOrder` that another release has begun. */

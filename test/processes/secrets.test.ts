@@ -37,8 +37,7 @@ function secrets(): Record<string, string> {
 
 /** Follows an order that notifies a URL which refuses, fails and takes; the URL has got the first notice. */
 async function followAndTell() {
-  const orderId = randomUUID();
-  fleet.sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Pending', afterMs: 0 }] });
+  const orderId = fleet.newOrder('business', [['Pending', 0]]);
   receiver.answer('/hook', 400, 500, 204);
   const notify = [{ url: `${receiver.origin}/hook` }];
   const handle = await startFollowing(fleet.place, { account: 'business', orderId, notify });

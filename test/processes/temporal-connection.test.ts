@@ -1,12 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import {
-  connect,
-  createSecureServer,
-  type IncomingHttpHeaders,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2';
+import { createSecureServer, type IncomingHttpHeaders, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
@@ -20,21 +14,23 @@ const apiKey = 'api-key-for-the-server-alone';
 let ours: TestAuthority;
 let other: TestAuthority;
 /** Wants a client certificate. */
-let mutual: TlsProxy;
-let plain: TlsProxy;
+let mutual: TlsServer;
+let plain: TlsServer;
 
 beforeAll(async () => {
   [ours, other] = [createAuthority('ours'), createAuthority('other')];
   const server = ours.server();
-  mutual = await startTlsProxy(server, ours.ca);
-  plain = await startTlsProxy(server);
+  mutual = await startTlsServer(server, ours.ca);
+  plain = await startTlsServer(server);
 });
-afterAll(() => Promise.all([mutual?.close(), plain?.close()]));
+afterAll(() => {
+  for (const server of [mutual, plain]) server?.close();
+});
 
 /** As a deployment sets it; no profile file of the machine gets in between. */
-const settings = (proxy: TlsProxy, more: Record<string, string> = {}) => ({
+const settings = (server: TlsServer, more: Record<string, string> = {}) => ({
   TEMPORAL_CONFIG_FILE: missingFile(),
-  TEMPORAL_ADDRESS: proxy.address,
+  TEMPORAL_ADDRESS: server.address,
   TEMPORAL_TLS_SERVER_CA_CERT_PATH: ours.ca,
   ...more,
 });
@@ -155,55 +151,40 @@ it('a worker registers search attributes once, then finds them, and says when it
   await connection.close();
 });
 
-type TlsProxy = Awaited<ReturnType<typeof startTlsProxy>>;
+type TlsServer = Awaited<ReturnType<typeof startTlsServer>>;
+
+/** An empty message of gRPC: no compression, no bytes. */
+const emptyMessage = Buffer.alloc(5);
 
 /**
- * Ends TLS as a load balancer or Temporal Cloud does, and passes gRPC calls on to the server of the test run, which speaks in
- * clear. With `clientCa` only callers with a certificate of this authority get in. `calls`: the headers of each call.
+ * Ends TLS as Temporal Cloud does, and answers each call with an empty message. With `clientCa` only callers with a certificate of this
+ * authority get in. `calls`: the headers of each call.
  */
-async function startTlsProxy(server: CertificateFiles, clientCa?: string) {
-  const target = inject('temporalAddress');
+async function startTlsServer(files: CertificateFiles, clientCa?: string) {
   const calls: IncomingHttpHeaders[] = [];
   const sessions = new Set<ServerHttp2Session>();
-  const upstream = connect(`http://${target}`);
   const mutual = clientCa === undefined ? {} : { ca: readFileSync(clientCa), requestCert: true };
-  const proxy = createSecureServer({ cert: readFileSync(server.cert), key: readFileSync(server.key), ...mutual });
-  proxy.on('session', (session) => {
+  const server = createSecureServer({ cert: readFileSync(files.cert), key: readFileSync(files.key), ...mutual });
+  server.on('session', (session) => {
     sessions.add(session);
     session.on('error', () => {}); // a caller that goes away
     session.on('close', () => sessions.delete(session));
   });
-  proxy.on('stream', (stream, headers) => {
+  server.on('stream', (stream, headers) => {
     calls.push(headers);
-    passOn(stream, upstream.request({ ...headers, ':scheme': 'http', ':authority': target }));
+    stream.on('error', () => {});
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.end(emptyMessage);
   });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
   return {
-    address: `localhost:${(proxy.address() as AddressInfo).port}`,
+    address: `localhost:${(server.address() as AddressInfo).port}`,
     calls,
-    async close() {
+    close() {
       for (const session of sessions) session.destroy();
-      proxy.close();
-      upstream.destroy();
+      server.close();
     },
   };
-}
-
-/** The status of a gRPC call stands in the trailers, or in the headers when there is nothing else. */
-function passOn(stream: ServerHttp2Stream, call: ReturnType<ReturnType<typeof connect>['request']>): void {
-  let trailers: IncomingHttpHeaders = {};
-  stream.pipe(call);
-  call.on('response', (headers) => {
-    if (stream.closed || stream.destroyed) return;
-    stream.respond(headers, { waitForTrailers: true });
-    call.pipe(stream);
-  });
-  call.on('trailers', (received) => {
-    trailers = received;
-  });
-  stream.on('wantTrailers', () => stream.sendTrailers(trailers));
-  stream.on('error', () => call.close());
-  stream.on('close', () => call.close());
-  call.on('error', () => stream.close());
 }

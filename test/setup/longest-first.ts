@@ -7,7 +7,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const longest = [
   'e2e/commands',
   'processes/ingress',
-  'replay/replay',
   'processes/watches',
   'workflows/attention',
   'processes/small-heap',
@@ -18,7 +17,6 @@ const longest = [
   'processes/fleet',
   'processes/replay',
   'e2e/operator/rides',
-  'processes/broken-creates',
   'e2e/ride/request',
   'e2e/erase',
   'e2e/ways-in',

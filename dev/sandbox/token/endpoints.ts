@@ -13,10 +13,7 @@ const businessScopes = new Set(['order', 'company.reference', 'finance']);
  */
 export const tokenEndpoints = (state: SandboxState): Endpoint[] => [
   tokenEndpoint(state, 'partner', '/v1/oauth/token', ['urlencoded']),
-  tokenEndpoint(state, 'business', '/oauth/token', [
-    ...(['urlencoded', 'multipart'] as const),
-    ...(state.acceptJsonTokenRequests ? (['json'] as const) : []),
-  ]),
+  tokenEndpoint(state, 'business', '/oauth/token', ['urlencoded', 'multipart']),
 ];
 
 const tokenEndpoint = (

@@ -1,10 +1,9 @@
 /** The encodings of a token request. */
-export type FormEncoding = 'urlencoded' | 'multipart' | 'json';
+export type FormEncoding = 'urlencoded' | 'multipart';
 
 const mediaTypes: Record<string, FormEncoding> = {
   'application/x-www-form-urlencoded': 'urlencoded',
   'multipart/form-data': 'multipart',
-  'application/json': 'json',
 };
 
 export const mediaTypeOf = (contentType: string | undefined): string =>
@@ -19,17 +18,7 @@ export async function readTokenForm(
   const encoding = mediaTypes[mediaTypeOf(contentType)];
   if (encoding === undefined || !accepted.includes(encoding)) return undefined;
   if (encoding === 'urlencoded') return new URLSearchParams(body.toString('utf8'));
-  return encoding === 'json' ? readJsonFields(body) : readMultipart(contentType ?? '', body);
-}
-
-function readJsonFields(body: Buffer): URLSearchParams | undefined {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    if (typeof value !== 'object' || value === null) return undefined;
-    return new URLSearchParams(Object.entries(value).map(([name, field]): [string, string] => [name, String(field)]));
-  } catch {
-    return undefined;
-  }
+  return readMultipart(contentType ?? '', body);
 }
 
 async function readMultipart(contentType: string, body: Buffer): Promise<URLSearchParams | undefined> {

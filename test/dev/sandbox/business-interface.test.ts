@@ -72,27 +72,6 @@ describe('a create is refused', () => {
   });
 });
 
-describe('a subscription', () => {
-  const hook_address = 'https://ingress.example/webhooks/business/status_changed/1.x';
-  beforeEach(async () => {
-    token = await newToken(sandbox, 'business', { scope: null });
-  });
-  const subscribe = (change: object = {}) =>
-    ask('POST', '/v1/subscribers', { hook_address, event_types: 'status_changed', ...change });
-
-  it.each([
-    ['a list of event types', { event_types: ['status_changed'] }, 'event_types'],
-    ['an unknown event type', { event_types: 'order_changed' }, 'event_types'],
-    ['no address', { hook_address: undefined }, 'hook_address'],
-    ['an address that is no URL', { hook_address: 'ingress.example/x' }, 'hook_address'],
-    ['an address without TLS', { hook_address: 'http://ingress.example/x' }, 'hook_address'],
-    ['a field that was not asked for', { secret_id: 'mine' }, 'secret_id'],
-  ])('with %s is refused with 400 that names the field', async (_, change, field) => {
-    expect(await subscribe(change)).toMatchObject({ status: 400, text: expect.stringContaining(field) });
-    expect(sandbox.subscribers()).toEqual([]);
-  });
-});
-
 describe('an operation of the business interface', () => {
   const reads = [
     ['GET', '/v1/orders/none', 'order'],

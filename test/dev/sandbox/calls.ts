@@ -15,7 +15,7 @@ type Interface = 'partner' | 'business';
 type Url = Pick<Sandbox, 'url'>;
 
 export const tokenPaths = { partner: '/v1/oauth/token', business: '/oauth/token' };
-export const formType = 'application/x-www-form-urlencoded';
+const formType = 'application/x-www-form-urlencoded';
 
 export async function call(
   method: string,

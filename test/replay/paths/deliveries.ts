@@ -36,13 +36,6 @@ const reportPaths: Paths = {
     stack.sandbox.clearFault(fault);
     return handle;
   },
-  async 'report-not-ready'(stack) {
-    const orderId = stack.newOrder('business', [['Driving', 0]]);
-    const handle = await report(stack, { orderId });
-    await vi.waitFor(() => expect(stack.sandbox.ledger({ orderId }).length).toBeGreaterThanOrEqual(2), patient);
-    stack.sandbox.setStatus('business', orderId, 'Completed');
-    return await completed(handle);
-  },
   async 'report-forbidden'(stack) {
     const orderId = endedOrder(stack);
     const fault = stack.sandbox.setFault({ kind: 'forbidden', orderId });
@@ -77,12 +70,6 @@ const reportPaths: Paths = {
     await shows(handle, { receipt: expect.any(Object) });
     return await cancelled(handle);
   },
-  async 'report-nobody-asked-for'(stack) {
-    const handle = await reported(stack, {});
-    await shows(handle, { deliveries: { received: 1 } });
-    await handle.terminate();
-    return handle;
-  },
   'report-with-bad-input': (stack) => ended(report(stack, { input: { poll: 5 } as never })),
 };
 
@@ -105,7 +92,6 @@ async function routed(stack: OrderStack, more: object = {}) {
 
 const parkedPaths: Paths = {
   'parked-routed': (stack) => routed(stack),
-  'parked-report-routed': (stack) => routed(stack, { eventType: 'business_report' }),
   async 'parked-discarded'(stack) {
     const handle = await parked(stack);
     await handle.executeUpdate('routeDelivery', { args: [{} as never] }).catch(() => undefined);

@@ -3,7 +3,7 @@ import { reported } from '../../support/delivery/deliveries.js';
 import { noticesOf, startNotices } from '../../support/notify/notices.js';
 import type { NotifyReceiver } from '../../support/notify/receiver.js';
 import type { OrderStack } from '../../support/order/stack.js';
-import { rideUnderWay } from '../../support/ride/rides.js';
+import { patient } from '../../support/patience.js';
 import { cancelled, completed, firstRunOf, type Paths } from './path.js';
 
 /** What the receiver of these paths answers, and for how long. */
@@ -35,11 +35,6 @@ export const recordedNoticePaths: Paths = {
     telling(stack, [...urlsOf(stack, '/told', '/refusing', '/gone'), { url: 'https://elsewhere.example/' }]),
   'order-continued-that-tells-urls': async (stack) => firstRunOf(await continuing(stack)),
   'order-after-continue-that-tells-urls': (stack) => continuing(stack),
-  async 'ride-that-tells-urls'(stack) {
-    const { handle } = await rideUnderWay(stack, { notify: urlsOf(stack, '/silent', '/told') });
-    await handle.executeUpdate('cancelRide');
-    return await completed(handle);
-  },
   notices: (stack) => completed(startNotices(stack, urlOf(stack, '/late'), 2)),
   'notices-refused': (stack) => completed(startNotices(stack, urlOf(stack, '/gone'), 2)),
   'notices-continued-as-new': async (stack) =>
@@ -49,7 +44,7 @@ export const recordedNoticePaths: Paths = {
   async 'order-whose-notices-a-person-ended'(stack) {
     const orderId = stack.newOrder('business', [['Driving', 0]]);
     const handle = await stack.follow('business', orderId, { notify: urlsOf(stack, '/silent') });
-    await vi.waitFor(() => noticesOf(stack, handle).terminate());
+    await vi.waitFor(() => noticesOf(stack, handle).terminate(), patient);
     stack.sandbox.setStatus('business', orderId, 'Completed');
     return await completed(handle);
   },

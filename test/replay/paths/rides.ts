@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
-import type { RideResolution } from '../../../src/domain/ride/input.js';
 import { changeRideStart } from '../../../src/temporal/starts.js';
 import type { changeRide } from '../../../src/workflows/ride/request-ride.js';
-import { newRide } from '../../dev/sandbox/booking-calls.js';
 import type { OrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import {
@@ -20,16 +18,9 @@ import {
   standingOf,
   stands,
 } from '../../support/ride/rides.js';
-import { continued } from '../../support/runs.js';
-import { cancelled, completed, ended, firstRunOf, type Paths } from './path.js';
+import { completed, ended, type Paths } from './path.js';
 
 const ride = async (...given: Parameters<typeof requestedRide>) => (await requestedRide(...given)).handle;
-
-async function resolved(stack: OrderStack, how: RideResolution): Promise<RideRun> {
-  const { handle, resolve } = await doubtfulRide(stack);
-  await resolve(how);
-  return handle;
-}
 
 export async function cancelledRide(run: RideRun | Promise<RideRun>): Promise<RideRun> {
   await (await run).executeUpdate('cancelRide');
@@ -46,12 +37,8 @@ const cancelFor = ({ client, config }: OrderStack, requestId: string, argument: 
     changeRideStart({ account, requestId, change: 'cancelRide', argument }, randomUUID(), config.taskQueue),
   );
 
-/** Every way through the workflow of rides, by name. */
+/** The ways through the workflow of rides that have none with a store, by name. */
 export const ridePaths: Paths = {
-  'ride-completed-with-receipt'(stack) {
-    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 500, receiptChangesAfterMs: 1_500 });
-    return completed(ride(stack, { receipt: true }));
-  },
   'ride-without-receipt-in-time'(stack) {
     stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 3_600_000 });
     return completed(ride(stack, { receipt: true }, { limits: { ...shortLimits, firstReceiptMs: 1_500 } }));
@@ -87,7 +74,6 @@ export const ridePaths: Paths = {
     await stack.startWorker();
     return await cancelling;
   },
-  'ride-refused': (stack) => ended(ride(stack, { order: newRide({ stops: [] }) })),
   'ride-with-bad-input': (stack) => ended(ride(stack, { poll: 5 } as never)),
   async 'ride-resolved-by-order'(stack) {
     const { handle, orderId, resolve } = await doubtfulRide(stack);
@@ -95,14 +81,10 @@ export const ridePaths: Paths = {
     await resolve({ orderId });
     return await cancelledRide(handle);
   },
-  'ride-tried-again': (stack) => cancelledRide(resolved(stack, { tryAgain: true })),
-  'ride-given-up': (stack) => ended(resolved(stack, { giveUp: true, reason: 'recorded' })),
-  async 'ride-continued-as-new'(stack) {
-    const { handle } = await rideUnderWay(stack, {}, { maxEvents: 20 });
-    await refusedUpdate(handle);
-    await continued(handle);
-    await stands(handle, { stage: 'following' });
-    return firstRunOf(await cancelledRide(handle));
+  async 'ride-given-up'(stack) {
+    const { handle, resolve } = await doubtfulRide(stack);
+    await resolve({ giveUp: true, reason: 'recorded' });
+    return await ended(handle);
   },
   async 'ride-followed-again'(stack) {
     const { handle } = await rideUnderWay(stack);
@@ -113,7 +95,6 @@ export const ridePaths: Paths = {
     await stands(handle, { followedAgain: { times: 1 } });
     return await cancelledRide(handle);
   },
-  'ride-run-cancelled': async (stack) => cancelled((await rideUnderWay(stack)).handle),
   'change-of-a-ride': async (stack) => completed(cancelFor(stack, (await rideUnderWay(stack)).requestId)),
   'change-of-no-ride': (stack) => ended(cancelFor(stack, 'nobody-asked-for-it')),
   'change-with-bad-input': (stack) => ended(cancelFor(stack, 'nobody-asked-for-it', { reason: 'late' })),

@@ -21,7 +21,6 @@ async function active(...given: Parameters<typeof subscribe>) {
 
 /** Every way through the `subscription` workflow, by name. */
 export const subscriptionPaths: Paths = {
-  'subscription-ended': async (stack) => endedWell(await active(stack)),
   async 'subscription-rotated-and-moved'(stack) {
     const run = await active(stack);
     await run.handle.executeUpdate('rotateSubscription', { args: [{ graceMs: 1_000 }] });

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import fc from 'fast-check';
@@ -83,11 +82,9 @@ const readsSince = ({ sandbox }: OrderStack, orderId: string, at: string) =>
 
 async function deliverOne(stack: OrderStack, model: Model, claims: string, again: boolean): Promise<void> {
   const { orderId, sent } = model;
-  const deliveryId = createHash('sha256').update(`${orderId} ${sent.length}`).digest('hex').slice(0, 32);
-  const fresh = newDelivery({ deliveryId, status: claims });
   const repeated = again ? sent.at(-1) : undefined;
   if (repeated) model.duplicates += 1;
-  const notice = repeated ?? fresh;
+  const notice = repeated ?? newDelivery({ status: claims });
   model.lastArrival = now();
   const outcome = await portOf(stack).toOrder({ account, orderId: toOrderId(orderId) }, [notice]);
   // A run that continued as new has read at once, and may have seen the end by itself.

@@ -268,10 +268,6 @@ async function startWorker(
       const orderId = orderOfRide(requestId.slice(requestId.lastIndexOf('.') + 1));
       return { operation, status: 201, body: null, orderId };
     },
-    async createSubscriber(_account, { deliveryAddress }) {
-      const at = new Date(now()).toISOString();
-      return { id: randomUUID(), secretId: randomUUID(), deliveryAddress, createdAt: at, updatedAt: at };
-    },
     close: async () => undefined,
   };
   return await createOrderWorker({

@@ -3,6 +3,7 @@ import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../../dev/sandbox/sandbox.js';
 import type { RideInterface } from '../../../src/domain/account.js';
+import { type OrderId, toOrderId } from '../../../src/domain/keys.js';
 import { loadTemporalSettings } from '../../../src/temporal/connection.js';
 import { type WorkerEnv, workerEnv } from '../accounts.js';
 import { type FollowHandle, startFollowing } from '../order/stack.js';
@@ -10,6 +11,9 @@ import { startWorkerProcess, type WorkerProcess } from './process.js';
 
 /** Worker processes and a sandbox, on the Temporal server of the test run. */
 export type Fleet = Awaited<ReturnType<typeof startFleet>>;
+
+/** Statuses of an order, each so many milliseconds after its start. */
+type Script = [status: string, afterMs: number][];
 
 interface FleetOptions {
   sandbox?: SandboxOptions;
@@ -41,6 +45,11 @@ export async function startFleet(
   );
   const client = new Client({ connection, dataConverter: loadTemporalSettings(env).dataConverter });
   const place = { client, config: { taskQueue: env.FARETRAIL_TASK_QUEUE ?? '' } };
+  function newOrder(at: RideInterface, script: Script): OrderId {
+    const orderId = toOrderId(randomUUID());
+    sandbox.addOrder({ interface: at, orderId, script: script.map(([status, afterMs]) => ({ status, afterMs })) });
+    return orderId;
+  }
   const workers = await Promise.all(Array.from({ length: size }, () => startWorkerProcess(env)));
   return {
     sandbox,
@@ -54,18 +63,16 @@ export async function startFleet(
       workers.push(worker);
       return worker;
     },
+    newOrder,
     /** Follows `count` new orders, by turns at both interfaces or those given, that all run through this script. */
     followOrders(
       count: number,
-      script: [status: string, afterMs: number][],
+      script: Script,
       interfaces: readonly RideInterface[] = ['partner', 'business'],
     ): Promise<FollowHandle[]> {
-      const steps = script.map(([status, afterMs]) => ({ status, afterMs }));
       const starts = Array.from({ length: count }, (_, index) => {
-        const at = interfaces[index % interfaces.length] ?? 'business';
-        const order = { account: at, orderId: randomUUID() };
-        sandbox.addOrder({ interface: at, orderId: order.orderId, script: steps });
-        return startFollowing(place, order);
+        const account = interfaces[index % interfaces.length] ?? 'business';
+        return startFollowing(place, { account, orderId: newOrder(account, script) });
       });
       return Promise.all(starts);
     },

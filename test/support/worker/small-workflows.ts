@@ -34,3 +34,9 @@ export async function renewed(times: number): Promise<void> {
   if (times > 0) await continueAsNew<typeof renewed>(times - 1);
   await sleep('1 day');
 }
+
+/** A followOrder of a release that began otherwise. */
+export async function followOrder(): Promise<void> {
+  await sleep(1);
+  await sleep('1 day');
+}

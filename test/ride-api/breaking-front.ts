@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import type { CertificateFiles } from './certificates.js';
+import type { CertificateFiles } from '../support/server/certificates.js';
 
 /** An answer that the server behind the front has given, and the connections over which it is to go. */
 interface Passing {
@@ -31,20 +31,14 @@ export const brokenAnswers = {
     response.writeHead(status, { ...json, 'content-length': body.length });
     response.write(body.subarray(0, body.length / 2), () => setTimeout(() => client.end(), 50));
   },
-  'a 502': ({ response }: Passing) => void response.writeHead(502).end('<html>Bad gateway</html>'),
-  'a 503': ({ response }: Passing) => void response.writeHead(503).end('<html>Unavailable</html>'),
   'a page with 200': ({ response }: Passing) =>
     void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Welcome</html>'),
   'JSON of 5,000 levels': ({ response }: Passing) => void response.writeHead(200, json).end(deepJson),
 } as const satisfies Record<string, (answer: Passing) => void>;
 export type BrokenAnswer = keyof typeof brokenAnswers;
 
-/** A server of TLS before another server, which loses the answers that `broken` names, by request. */
-export async function startBreakingFront(
-  target: string,
-  certificate: CertificateFiles,
-  broken: (request: IncomingMessage) => BrokenAnswer | undefined | Promise<BrokenAnswer | undefined>,
-) {
+/** A server of TLS before another server, whose answers it loses in this way. */
+export async function startBreakingFront(target: string, certificate: CertificateFiles, broken: BrokenAnswer) {
   const connections = new Map<number | undefined, Pick<Passing, 'client' | 'inner'>>();
   const tls = { cert: readFileSync(certificate.cert), key: readFileSync(certificate.key) };
   const server = createTlsServer(tls, (request, response) => {
@@ -53,10 +47,8 @@ export async function startBreakingFront(
   server.on('clientError', (_error, socket) => socket.destroy()); // after the alert; Node would answer 400
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { status, text } = await forward(target, request);
-    const name = await broken(request);
     const pair = connections.get(request.socket.remotePort);
-    if (name === undefined || !pair) response.writeHead(status, json).end(text);
-    else brokenAnswers[name]({ status, text, response, ...pair });
+    if (pair) brokenAnswers[broken]({ status, text, response, ...pair });
   }
   const tlsPort = await listen(server);
   // A relay, since a program cannot reset a connection beneath TLS, or put anything into it.
@@ -81,11 +73,7 @@ export async function startBreakingFront(
 async function forward(target: string, request: IncomingMessage): Promise<Pick<Passing, 'status' | 'text'>> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  const { method = 'GET', url = '/' } = request;
-  const names = ['accept', 'authorization', 'content-type', 'x-request-id'];
-  const headers = names.flatMap((name) => (request.headers[name] ? [[name, String(request.headers[name])]] : []));
-  const body = method === 'GET' ? null : Buffer.concat(chunks);
-  const answer = await fetch(`${target}${url}`, { method, body, headers: headers as [string, string][] });
+  const answer = await fetch(target, { method: 'POST', body: Buffer.concat(chunks) });
   return { status: answer.status, text: await answer.text() };
 }
 
