@@ -15,7 +15,7 @@ import { type Fleet, startFleet } from '../support/worker/fleet.js';
 import { startWorkerProcess } from '../support/worker/process.js';
 
 /** Longer than Temporal waits for a heartbeat, so that the worker's SDK has given the activity up. */
-const awayMs = isLong ? 120_000 : 45_000;
+const awayMs = isLong ? 120_000 : 40_000;
 
 let folder: string;
 let server: DevServer;
@@ -40,7 +40,7 @@ afterAll(async () => {
 const pollsSince = (since: number) =>
   fleet.sandbox.ledger({ operation: 'orderStatus', since: new Date(since).toISOString() });
 
-it('a worker ends its polls while Temporal is away; once it is back, the worker tells what changed meanwhile, and polls old and new orders', {
+it('while Temporal is away the worker polls the orders that it knows, and tells what it found once Temporal is back', {
   timeout: 400_000,
 }, async () => {
   const runs = await fleet.followOrders(10, [['Driving', 0]], ['partner']);
@@ -48,9 +48,11 @@ it('a worker ends its polls while Temporal is away; once it is back, the worker 
   const port = Number(server.address.split(':')[1]);
   await server.kill();
   await sleep(awayMs);
-  expect(pollsSince(Date.now() - 3_000)).toEqual([]);
+  const known = new Set(pollsSince(Date.now() - 5_000).map(({ orderId }) => orderId));
+  expect(known.size, 'of ten orders that are due each second').toBe(10);
   const [changed] = runs as [FollowHandle];
   fleet.sandbox.setStatus('partner', changed.workflowId.split('/')[2] ?? '', 'Waiting');
+  await sleep(3_000);
   server = await startServer(port);
   await shows(changed, { status: 'Waiting' });
 

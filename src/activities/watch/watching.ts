@@ -32,6 +32,8 @@ const tickMs = 200;
 const pingEveryMs = 5_000;
 /** Without Temporal for so long, another process may hold the watches. */
 const contactMs = 25_000;
+/** It polls on for so long: what it finds it tells later. */
+const withoutTemporalMs = 180_000;
 /** All processes together stay below two calls of visibility a second, if they are three; a few at once do no harm. */
 const listEveryMs = 1_500;
 const askEveryMs = 200;
@@ -114,6 +116,7 @@ export class Watching {
         if (cancellationSignal().aborted) await Context.current().cancelled; // rejects
         if (hold.isIdle()) return 'idle';
         if (now() >= until) return 'renew';
+        if (now() - this.#contactAt > withoutTemporalMs) throw handedOver(hold);
         await hold.tell().catch(() => undefined); // again at the next turn
         await rest(pulseEveryMs);
       }
@@ -179,7 +182,7 @@ function handedOver(hold: Hold): Error {
   heartbeat({ ...hold.pulse(), isLeft: true } satisfies WatchPulse);
   return plainFailure({
     type: 'HandedOver',
-    message: 'This worker stops; another one takes the watch.',
+    message: 'This worker stops, or did not reach Temporal; another one takes the watch.',
     category: 'BENIGN',
     nextRetryDelay: 1,
   });

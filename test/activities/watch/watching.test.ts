@@ -91,8 +91,8 @@ describe('the activity of a watch', () => {
   });
 });
 
-describe('a watch that Temporal has taken from its process', () => {
-  it('ends, so that another process alone has it', async () => {
+describe('a watch that its process loses', () => {
+  it('ends when Temporal has given it up, so that another process alone has it', async () => {
     const stage = new WatchStage();
     const attempt = await stage.attemptWithOrder();
     attempt.cancel();
@@ -100,6 +100,17 @@ describe('a watch that Temporal has taken from its process', () => {
     expect(attempt.error).toBeInstanceOf(CancelledFailure);
     expect([await pollsWithin(stage, minute), stage.served, sizes(stage)]).toEqual([0, ['stopped'], []]);
     expect(stage.started, 'Temporal hands it out by itself').toEqual([]);
+  });
+
+  it('polls on without Temporal for three minutes', async () => {
+    const stage = new WatchStage();
+    const attempt = await stage.attemptWithOrder();
+    stage.isTemporalDown = true;
+    await pass(170 * second);
+    expect(await pollsWithin(stage, 10 * second)).toBeGreaterThan(0);
+    await pass(20 * second);
+    expect(attempt.error).toMatchObject({ type: 'HandedOver', nonRetryable: false });
+    expect([await pollsWithin(stage, minute), stage.served, sizes(stage)]).toEqual([0, ['stopped'], []]);
   });
 
   it('gives way to the next attempt in the same process, which the end of the first one does not touch', async () => {
