@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PollPorts, Polls } from '../../src/activities/watch/polls.js';
-import { createShare } from '../../src/activities/watch/share.js';
+import { createTurns } from '../../src/activities/watch/rates.js';
 import type { Account } from '../../src/domain/account.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { noWatch } from '../../src/domain/order/concern.js';
@@ -52,8 +52,15 @@ async function heapPerOrder(): Promise<number> {
       readOrder: async () => null,
       changeSeen: async () => true,
     },
-    share: createShare(account.requestsPerSecond, () => ({ used: 0, isOnlyOne: true }), Date.now),
-    ...{ mayAsk: () => false, events: {}, warn: () => undefined, now: Date.now, random: Math.random },
+    turns: createTurns(() => 0.9 * account.requestsPerSecond, 50, Date.now),
+    ...{
+      mayAsk: () => false,
+      onHint: () => undefined,
+      events: {},
+      warn: () => undefined,
+      now: Date.now,
+      random: Math.random,
+    },
   };
   const before = await heapBytes();
   const polls = new Polls(account, ports);

@@ -3,7 +3,7 @@ import { FaretrailError } from '../domain/errors.js';
 import type { AccountName, Scope } from '../domain/keys.js';
 import { RideApiError } from '../ride-api/errors.js';
 import type { AccessToken, TokenSource } from './token.js';
-import type { Usage } from './watch/share.js';
+import type { Usage } from './watch/rates.js';
 
 /** The account must wait, because the service asked for it, for the account's budget or for its token: the worker sends nothing now. */
 export class QuietTime extends FaretrailError<'QuietTime'> {
@@ -19,37 +19,23 @@ export class QuietTime extends FaretrailError<'QuietTime'> {
 /** The waits that the service has asked for. Each is for a whole account, so all its orders observe it. */
 export type QuietTimes = ReturnType<typeof createQuietTimes>;
 
-/** A person's calls in spite of a wait: one per account in this time. */
-const turnEveryMs = 60_000;
-
 /** Kept in the memory of the process: another worker learns of a wait by a call of its own. */
 export function createQuietTimes(now: () => number = Date.now) {
   const until = new Map<AccountName, number>();
-  const nextTurn = new Map<AccountName, number>();
-  const leftMs = (account: AccountName): number => Math.max(0, (until.get(account) ?? 0) - now());
   return {
-    leftMs,
     /** Throws `QuietTime` during a wait. */
     check(account: AccountName): void {
-      const left = leftMs(account);
-      if (left > 0) throw new QuietTime(left);
+      const leftMs = (until.get(account) ?? 0) - now();
+      if (leftMs > 0) throw new QuietTime(leftMs);
     },
     begin(account: AccountName, forMs: number): void {
       until.set(account, Math.max(until.get(account) ?? 0, now() + forMs));
-    },
-    /** For a call in spite of a wait: 0 once a minute, otherwise the time until the next turn. */
-    takeTurn(account: AccountName): number {
-      const left = Math.max(0, (nextTurn.get(account) ?? 0) - now());
-      if (left === 0) nextTurn.set(account, now() + turnEveryMs);
-      return left;
     },
   };
 }
 
 /** How a call is made. */
 export interface CallManner {
-  /** Ignores all waits of the account. */
-  isThrough?: boolean;
   /** Polls count their requests themselves. */
   isPoll?: boolean;
 }
@@ -99,15 +85,13 @@ export function createAuthorizedCall(ports: AuthorizedCallPorts): AuthorizedCall
     return await tokens.get(...wanted).finally(() => waiting.set(name, (waiting.get(name) ?? 1) - 1));
   }
 
-  return async (account, scope, send, { isThrough = false, isPoll = false } = {}) => {
-    if (!isThrough) quietTimes.check(account.name);
+  return async (account, scope, send, { isPoll = false } = {}) => {
+    quietTimes.check(account.name);
     const askedAt = now();
-    const getToken = isThrough || isPoll ? tokens.get : getWithSlot; // polls hold no slot; one call a minute goes through all waits
+    const getToken = isPoll ? tokens.get : getWithSlot; // polls hold no slot
     let token = await getToken(account, scope);
-    if (!isThrough) {
-      if (now() - askedAt > longestTokenWaitMs) throw new QuietTime(anotherTurnMs);
-      quietTimes.check(account.name); // a wait may have begun meanwhile
-    }
+    if (now() - askedAt > longestTokenWaitMs) throw new QuietTime(anotherTurnMs);
+    quietTimes.check(account.name); // a wait may have begun meanwhile
     if (!isPoll) usage?.count(account.name);
     for (let left = mostTokens; ; left -= 1) {
       try {

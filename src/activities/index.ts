@@ -10,5 +10,5 @@ export * from './subscription.js';
 export * from './token.js';
 export type { WatchPort } from './watch/hold.js';
 export type { PollEvents } from './watch/polls.js';
-export { createUsage } from './watch/share.js';
+export { createUsage } from './watch/rates.js';
 export * from './watch/watching.js';

@@ -9,8 +9,8 @@ import type { OrderObservation, OrderReading, ReadOrderInput, Vouching } from '.
 import type { Struggle } from '../domain/struggle.js';
 import { RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
-import { type AuthorizedCall, type CallManner, QuietTime, type QuietTimes } from './authorized-call.js';
-import { createLooking, type Looking, type LookingPorts, toReadTrouble } from './looking.js';
+import { type AuthorizedCall, type CallManner, QuietTime } from './authorized-call.js';
+import { createLooking, type LookingPorts, toReadTrouble } from './looking.js';
 
 /** Options of a read. */
 interface ReadManner extends CallManner {
@@ -60,7 +60,6 @@ export interface OrderActivityPorts extends LookingPorts {
   readOrder: OrderReader;
   /** Sees to it that the watch of the account runs. Never rejects. */
   startWatch(account: AccountName): Promise<void>;
-  quietTimes: Pick<QuietTimes, 'leftMs' | 'takeTurn'>;
   provenPaths: Pick<ProvenPaths, 'isProven'>;
   /** The worker records changes in a store, so its runs do. */
   stores?: boolean;
@@ -68,15 +67,6 @@ export interface OrderActivityPorts extends LookingPorts {
 
 /** The activities that look at an order, as workflows see them. */
 export type OrderActivities = ReturnType<typeof createOrderActivities>;
-
-/** See `OrderActivities`. Until they have an answer Temporal's retry repeats them, which adds no events. */
-export const createOrderActivities = (ports: OrderActivityPorts) => {
-  const looking = createLooking(ports);
-  return {
-    /** One read, whatever it says. Trouble is the answer once it has lasted, and is another one than the run shows. */
-    readOrder: (input: ReadOrderInput): Promise<OrderObservation> => readOrder(input, ports, looking),
-  };
-};
 
 /** We assume that all replicas of the service know a new order long before that; a stranger may have sent a delivery. */
 const unknownAfterMs: Record<Vouching, number> = {
@@ -87,78 +77,53 @@ const unknownAfterMs: Record<Vouching, number> = {
 /** Longer than the pause between two looks for an unknown order, so that the path was right between them. */
 const provenWithinMs = 90_000;
 
-/** After a wait that began during a person's read, the next attempt takes that person's turn. */
-const turnPauseMs = 100;
-
-async function readOrder(
-  input: ReadOrderInput,
-  ports: OrderActivityPorts,
-  looking: Looking,
-): Promise<OrderObservation> {
-  const { account, orderId, attention: shown } = input;
+/** See `OrderActivities`. Until they have an answer Temporal's retry repeats them, which adds no events. */
+export function createOrderActivities(ports: OrderActivityPorts) {
+  const looking = createLooking(ports);
   const { now } = looking;
-  const { attempt: reads } = activityInfo();
-  const before = looking.leftBehind() ?? input.struggle;
-  // Before the look, since a repair of the path between this look and the read of another order would prove nothing.
-  const isPathProven =
-    before?.code === 'orderNotFound' &&
-    ports.provenPaths.isProven(account, Math.max(Date.parse(before.since), now() - provenWithinMs), orderId);
-  const show = ({ code, message, since, notBefore }: Struggle): OrderObservation => {
-    const attention: Attention = { code, message, since };
-    return { kind: 'trouble', attention, notBefore, reads };
-  };
-  return await looking.look<OrderObservation>({
-    shown,
-    before,
-    async read() {
-      const isThrough = goAhead(input, before, ports, looking);
-      try {
-        const options = { signal: cancellationSignal(), isThrough };
-        const reading = await ports.readOrder(ports.account(account), orderId, options);
-        if (!input.isWatched && !reading.terminal) await ports.startWatch(account);
+
+  /** One read, whatever it says. Trouble is the answer once it has lasted, and is another one than the run shows. */
+  async function readOrder(input: ReadOrderInput): Promise<OrderObservation> {
+    const { orderId, attention: shown } = input;
+    const account = ports.account(input.account);
+    const asked = { account: account.name, orderId, operation: interfaceTerms[account.interface].readOperation };
+    const { attempt: reads } = activityInfo();
+    const before = looking.leftBehind() ?? input.struggle;
+    // Before the look, since a repair of the path between this look and the read of another order would prove nothing.
+    const isPathProven =
+      before?.code === 'orderNotFound' &&
+      ports.provenPaths.isProven(account.name, Math.max(Date.parse(before.since), now() - provenWithinMs), orderId);
+    const show = ({ code, message, since, notBefore }: Struggle): OrderObservation => {
+      const attention: Attention = { code, message, since };
+      return { kind: 'trouble', attention, notBefore, reads };
+    };
+    return await looking.look<OrderObservation>({
+      shown,
+      before,
+      async read() {
+        // The struggle is newer than the input, and a person waits for no back-off of ours.
+        const leftMs = before || input.forPerson ? 0 : looking.leftMs(input.notBefore);
+        if (leftMs > 0) looking.wait(leftMs);
+        const reading = await ports.readOrder(account, orderId, { signal: cancellationSignal() });
+        if (!input.isWatched && !reading.terminal) await ports.startWatch(account.name);
         const at = now();
-        const concern = concernIn(reading, at, input, ports.account(account).watch);
+        const concern = concernIn(reading, at, input, account.watch);
         const stores = ports.stores ? { stores: true as const } : {};
         return { kind: 'reading', reading: { ...reading, concern }, at: iso(at), reads, ...stores };
-      } catch (error) {
-        if (error instanceof QuietTime && input.forPerson) looking.wait(Math.min(error.leftMs, turnPauseMs));
-        throw error;
-      }
-    },
-    toTrouble: (error) => toTrouble(error, input, ports, now()),
-    settle(struggle, error) {
-      if (isPathProven && isUnknown(error, struggle, now() - unknownAfterMs[input.vouching]))
-        return { kind: 'unknownOrder', reads };
-      // A person who wants a read gets no wait as an answer.
-      return input.forPerson && struggle.code === shown && !(error instanceof QuietTime) ? show(struggle) : undefined;
-    },
-    show,
-  });
-}
+      },
+      toTrouble: (error) => toReadTrouble(error, asked, now()),
+      settle(struggle, error) {
+        if (isPathProven && isUnknown(error, struggle, now() - unknownAfterMs[input.vouching]))
+          return { kind: 'unknownOrder', reads };
+        // A person gets the end of a long wait as the answer, and waits for the end of a short one.
+        const isShortWait = error instanceof QuietTime && !struggle.isLongWait;
+        return input.forPerson && struggle.code === shown && !isShortWait ? show(struggle) : undefined;
+      },
+      show,
+    });
+  }
 
-const toTrouble = (
-  error: unknown,
-  { account, orderId }: { account: AccountName; orderId: OrderId },
-  ports: OrderActivityPorts,
-  now: number,
-) => {
-  const { readOperation: operation } = interfaceTerms[ports.account(account).interface];
-  return toReadTrouble(error, { account, orderId, operation }, now);
-};
-
-/** Throws while the order must wait. True: it must wait, but a person asked for the read and it is their turn. */
-function goAhead(
-  { account, notBefore, forPerson }: ReadOrderInput,
-  before: Struggle | null,
-  { quietTimes }: OrderActivityPorts,
-  looking: Looking,
-): boolean {
-  const leftMs = before ? 0 : looking.leftMs(notBefore); // the struggle is newer
-  const waitMs = forPerson ? Math.max(leftMs, quietTimes.leftMs(account)) : leftMs;
-  if (waitMs === 0) return false;
-  const turnMs = forPerson ? quietTimes.takeTurn(account) : waitMs;
-  if (turnMs > 0) looking.wait(Math.min(turnMs, waitMs));
-  return true;
+  return { readOrder };
 }
 
 /** Has the service itself said for long that there is no such order? A proxy or a lagging replica may answer 404 too. */

@@ -71,8 +71,6 @@ export interface WatchPulse {
   orders: number;
   /** How late the most overdue order is, in milliseconds. */
   lateMs: number;
-  /** Polls per second, of the last ten seconds or so. */
-  pollsPerSecond: number;
   /** ISO instant at which this worker took the watch. */
   since: string;
   /** The worker has stopped polling, and hands the watch over. */

@@ -89,11 +89,6 @@ export function createWatchPort(client: Client, taskQueue: string): WatchPort {
       await runOf(client, id).signal(changesCountedSignal, counts, { withinMs });
     },
 
-    async isElsewhere(account) {
-      const holder = await readWatch(client, taskQueue, account);
-      return holder === null || (holder.worker !== null && holder.worker !== client.options.identity);
-    },
-
     processes: (account) => countProcesses(accountQueueOf(taskQueue, account)),
     ping: () =>
       client.withDeadline(Date.now() + withinMs, async () => void (await client.workflowService.getSystemInfo({}))),

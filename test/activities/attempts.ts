@@ -57,7 +57,6 @@ export class LookStage {
     startWatch: async () => {
       this.starts += 1;
     },
-    quietTimes: this.quietTimes,
     provenPaths: this.provenPaths,
     now: () => this.now,
     random: () => this.random,

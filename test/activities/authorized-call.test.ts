@@ -7,7 +7,7 @@ import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../src/ride-api/errors.js';
 import { account, aRead, LookStage, readingOf } from './attempts.js';
 import { apiError, apiErrorCodes, fakeRideApi, nextOf, tokensInOrder } from './service.js';
-import { iso, minute, start } from './temporal.js';
+import { iso, start } from './temporal.js';
 
 const other = aRead({ orderId: toOrderId('4712') });
 const rejected = apiError('TOKEN_REJECTED');
@@ -90,7 +90,7 @@ it.each([
   expect(sent).toEqual([]);
 });
 
-it('a crowd of calls waits for no token, but polls and a call in spite of all waits do', async () => {
+it('a crowd of calls waits for no token, but polls do', async () => {
   let give = (): void => undefined;
   const given = new Promise<void>((resolve) => {
     give = resolve;
@@ -103,11 +103,11 @@ it('a crowd of calls waits for no token, but polls and a call in spite of all wa
   const answers = [rejected, ...Array(9).fill('answered')];
   const called = (of = account, manner = {}) => call(of, toScope('order'), async () => nextOf(answers), manner);
   const back = { code: 'QuietTime', leftMs: 1_000 };
-  const waiting = [called(), called(), called(account, { isPoll: true }), called(account, { isThrough: true })];
+  const waiting = [called(), called(), called(account, { isPoll: true })];
   await expect(called()).rejects.toMatchObject(back);
   waiting.push(called({ ...account, name: toAccountName('other') }));
   give();
-  expect(await Promise.all(waiting)).toEqual(Array(5).fill('answered'));
+  expect(await Promise.all(waiting)).toEqual(Array(4).fill('answered'));
   expect(await Promise.all([called(), called()]), 'the places are free again').toEqual(['answered', 'answered']);
 });
 
@@ -173,63 +173,37 @@ it('a refusal without Retry-After concerns only the order that got it', async ()
   expect((await stage.attempt(other)).seen).toMatchObject({ kind: 'reading' });
 });
 
-describe('a read that a person asked for', () => {
-  const byPerson = { forPerson: true };
+describe('while the account has to wait', () => {
   const shown = { rawStatus: 'Routing', attention: 'upstreamUnavailable' } as const;
-  async function quietStage(...answers: LookStage['answers']) {
-    const stage = stageWith([apiError('RATE_LIMITED', 599), ...answers]);
+  async function quietStage(seconds: number) {
+    const stage = stageWith([apiError('RATE_LIMITED', seconds), readingOf('Driving')]);
     await stage.attempt(other);
     stage.asked.length = 0;
     return stage;
   }
 
-  it('a read for a person is sent at once, though the account and the run have to wait', async () => {
-    const stage = await quietStage(readingOf('Driving'));
-    const { seen } = await stage.attempt(aRead({ ...byPerson, ...shown, notBefore: iso(start + 599_000) }));
-    expect(seen).toMatchObject({ kind: 'reading', reading: { status: 'Driving' } });
-    expect(stage.asked).toEqual([start]);
-  });
-
-  it('reads for a person take turns, one a minute for each account, and none ends without a request', async () => {
-    const stage = await quietStage(readingOf('Driving'));
-    await stage.attempt(aRead(byPerson));
-    stage.now += 1_000;
-    const attempts = await stage.run(aRead({ ...byPerson, ...shown }));
-    expect(attempts[0]?.failure).toMatchObject({ type: 'NotYet', nextRetryDelay: 59_000 });
+  it.each([
+    ['after a delivery', {}, 599],
+    ['for a person, whose wait is short,', { forPerson: true }, 40],
+  ])('a read %s is sent when the wait is over, which is not its answer', async (_, manner, seconds) => {
+    const stage = await quietStage(seconds);
+    const attempts = await stage.run(aRead({ ...shown, ...manner }));
     expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading' });
-    expect(stage.asked).toEqual([start, start + minute]);
+    expect(stage.asked).toEqual([start + seconds * 1_000]);
   });
 
-  it('a read for a person ends with the answer of the service, even if that is to wait on', async () => {
-    const stage = await quietStage(apiError('RATE_LIMITED', 599));
-    const { seen } = await stage.attempt(aRead({ ...byPerson, ...shown }));
-    expect(seen).toMatchObject({ kind: 'trouble', attention: { code: 'upstreamUnavailable' } });
-    expect(stage.asked).toEqual([start]);
+  it.each([shown, {}])('a read for a person is answered at once with the end of a long wait', async (run) => {
+    const stage = await quietStage(599);
+    const { seen } = await stage.attempt(aRead({ ...run, forPerson: true }));
+    const attention = { code: 'upstreamUnavailable', message: expect.stringContaining('Nothing is sent until') };
+    expect(seen).toMatchObject({ kind: 'trouble', attention, notBefore: iso(start + 599_000) });
+    expect(stage.asked).toEqual([]);
   });
+});
 
-  it('a read for a person takes its turn when the wait begins while it gets its token', async () => {
-    const tokens = tokensInOrder();
-    const get: TokenSource['get'] = async (...args) => {
-      if (tokens.calls.length === 0) stage.quietTimes.begin(account.name, 599_000);
-      return await tokens.get(...args);
-    };
-    const stage = stageWith([readingOf('Driving')], { ...tokens, get });
-    const attempts = await stage.run(aRead(byPerson));
-    expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading' });
-    expect(stage.now - start).toBeLessThan(1_000);
-  });
-
-  it('reads for a person take no turn while nothing has to wait', async () => {
-    const stage = stageWith([readingOf('Routing')]);
-    for (let times = 0; times < 3; times += 1) await stage.attempt(aRead(byPerson));
-    expect(stage.asked).toHaveLength(3);
-    expect(stage.quietTimes.takeTurn(account.name)).toBe(0);
-  });
-
-  it('a read after a delivery waits, and the wait is not its answer', async () => {
-    const stage = await quietStage(readingOf('Driving'));
-    const attempts = await stage.run(aRead(shown));
-    expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading' });
-    expect(stage.asked).toEqual([start + 599_000]);
-  });
+it('a read for a person is sent at once, though its run waits after trouble', async () => {
+  const stage = stageWith([readingOf('Driving')]);
+  const notBefore = iso(start + 60_000);
+  expect((await stage.attempt(aRead({ notBefore, forPerson: true }))).seen).toMatchObject({ kind: 'reading' });
+  expect(stage.asked).toEqual([start]);
 });

@@ -108,25 +108,6 @@ it('a look asks ever more seldom for a receipt that stays away', async () => {
   expect(waits).toEqual([10, 10, 10, 10, 10, 10, 20, 40, 80, 160]);
 });
 
-it('a look after trouble observes the wait of the trouble, which is newer than the one in the input', async () => {
-  const stage = createStage(receipt);
-  const trouble: Struggle = {
-    code: 'upstreamUnavailable',
-    message: '',
-    since: iso(start),
-    failures: 1,
-    notBefore: iso(start + 2_000),
-  };
-  await stage.run('awaitReceipt', { notBefore: iso(start + minute) }, trouble);
-  expect(stage.asked).toEqual([start + 2_000]);
-});
-
-it('a look waits as long as the service asks, also while the run shows that', async () => {
-  const stage = createStage(apiError('UPSTREAM_FAILED', 599), receipt);
-  await stage.run('awaitReceipt', { shown: 'upstreamUnavailable' });
-  expect(stage.asked).toEqual([start, start + 599_000]);
-});
-
 it('a look shows other trouble than the run does, with patience of its own', async () => {
   const stage = createStage(apiError('FORBIDDEN'), apiError('UPSTREAM_FAILED'));
   const { seen } = await stage.run('awaitReceipt', { shown: 'forbidden' });

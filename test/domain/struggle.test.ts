@@ -134,16 +134,6 @@ describe('the pause after a failed look', () => {
         notBefore: iso(start + 100),
       });
   });
-
-  it('grows with every failure and ends at its cap, spread included', () => {
-    forAny(codes, fc.nat(60), randoms, (code, failures, random) => {
-      const after = (count: number) =>
-        waitOf(struggleAfter({ ...begun(code), failures: count }, trouble(code), { ...calm, random }));
-      expect(after(failures + 1)).toBeGreaterThanOrEqual(after(failures));
-      expect(after(failures)).toBeGreaterThanOrEqual(second);
-      expect(after(failures)).toBeLessThanOrEqual((code === 'orderNotFound' ? 15 : 60) * 1_100);
-    });
-  });
 });
 
 it('a verdict is never to look before the pause is over nor to wait twice, and what it is made of is plain JSON', () => {

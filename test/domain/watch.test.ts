@@ -18,10 +18,6 @@ describe('the rate of polls', () => {
     expect(pollsPerSecond(10, { ...alone, used: 4 })).toBe(6);
   });
 
-  it('is a tenth of the budget at least', () => {
-    expect(pollsPerSecond(10, { ...alone, used: 50 })).toBe(1);
-  });
-
   it('is a quarter of the budget for a process that may not be the only one with the watch', () => {
     expect(pollsPerSecond(10, { ...alone, isOnlyOne: false })).toBe(2.5);
     expect(pollsPerSecond(10, { used: 8.5, isOnlyOne: false })).toBe(1.5);

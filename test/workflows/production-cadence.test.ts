@@ -21,10 +21,7 @@ import { eventsOf, runsOf } from '../support/runs.js';
 
 const minute = 60_000;
 const hour = 60 * minute;
-const day = 24 * hour;
 const isRecording = process.env.FARETRAIL_TEST_RECORD !== undefined;
-/** The service takes orders so far ahead. */
-const daysAhead = 30;
 
 let receiver: NotifyReceiver;
 let stack: TimeSkippingStack;
@@ -74,26 +71,6 @@ describe('an order of which the watch tells each change', virtualTime, () => {
     expect((await eventsOf(handle)).length).toBeLessThanOrEqual(100);
     expect(stack.tokenRequests.length).toBeLessThanOrEqual(5);
     expect(stack.taken).toMatchObject([{ rawStatus: 'Pending', scheduledAt: null, pushed: false }]);
-  });
-
-  it(`that is reserved ${daysAhead} days ahead is followed to its end in at most 80 events`, async () => {
-    const pickUpMs = daysAhead * day;
-    const scheduledAt = new Date((await stack.env.currentTimeMs()) + pickUpMs).toISOString();
-    const script: [string, number][] = [
-      ['Reserved', 0],
-      ['Routing', pickUpMs - 20 * minute],
-      ['Confirmed', pickUpMs - 10 * minute],
-      ['Waiting', pickUpMs],
-      ['Driving', pickUpMs + 5 * minute],
-      ['Completed', pickUpMs + hour],
-    ];
-    const handle = await stack.start(scripted(script), { scheduledAt });
-    await stack.hint(handle, changesOf(script));
-    const trail = await handle.result();
-    expect(trail).toMatchObject({ outcome: 'completed' });
-    expect(trail.timeline.map(({ status }) => status)).toEqual(script.map(([status]) => status));
-    expect((await eventsOf(handle)).length).toBeLessThanOrEqual(80);
-    expect(stack.taken).toMatchObject([{ rawStatus: 'Reserved', scheduledAt }]);
   });
 });
 

@@ -3,10 +3,9 @@ import type { Account } from '../../domain/account.js';
 import { iso } from '../../domain/instant.js';
 import type { AccountName } from '../../domain/keys.js';
 import type { ChangeCounts } from '../../domain/subscription/state.js';
-import type { WatchOrderInput, WatchPulse, WatchTold } from '../../domain/watch.js';
-import { type PollEvents, type PollPorts, Polls } from './polls.js';
-import { createShare, createUsage, type Usage } from './share.js';
-import type { WatchProcess } from './watch-process.js';
+import { pollsPerSecond, type WatchOrderInput, type WatchPulse, type WatchTold } from '../../domain/watch.js';
+import { type PollPorts, Polls } from './polls.js';
+import { createTurns, createUsage, type Turns, type Usage } from './rates.js';
 import type { WatchedRuns } from './watched-order.js';
 
 /** Temporal, as the watches of a process need it. */
@@ -18,8 +17,6 @@ export interface WatchPort extends WatchedRuns {
   tell(account: AccountName, told: WatchTold): Promise<void>;
   /** Tells the subscription of the account, if there is one. */
   tellCounts(account: AccountName, counts: ChangeCounts): Promise<void>;
-  /** Does another process hold the watch, or has its run ended? */
-  isElsewhere(account: AccountName): Promise<boolean>;
   /** How many processes make calls of the account, at least one. */
   processes(account: AccountName): Promise<number>;
   ping(): Promise<void>;
@@ -30,19 +27,22 @@ export interface WatchPace {
   /** Lists of live orders: after the first one, and then. Within ten minutes an order whose run was ended from outside is dropped. */
   lists: readonly number[];
   counts: number;
-  processes: number;
   /** Without an order for so long, and none in the list since, the watch ends. */
   idle: number;
-  /** Without Temporal for so long, another process may hold the watch. */
-  contact: number;
-  /** For so long a process may not have heard yet that Temporal has taken its watch away. */
-  overlap: number;
-  /** A process that Temporal does not reach goes on for so long: what it finds it tells later. */
-  detached: number;
+}
+
+/** What all watches of a process share. */
+export interface WatchProcess {
+  /** Surely no other process holds its watches. */
+  isSure(): boolean;
+  /** For lists of live orders. */
+  lists: Turns;
+  /** For questions to runs, which may have to be replayed. */
+  asks: Turns;
 }
 
 /** The ports of one watch. */
-export interface HoldPorts extends Omit<PollPorts, 'runs' | 'share' | 'mayAsk'> {
+export interface HoldPorts extends Omit<PollPorts, 'runs' | 'turns' | 'onHint' | 'mayAsk'> {
   runs: WatchPort;
   usage: Pick<Usage, 'perSecond'>;
   /** Takes the orders that runs hand over to the watch of the account. */
@@ -54,18 +54,18 @@ export interface HoldPorts extends Omit<PollPorts, 'runs' | 'share' | 'mayAsk'> 
 /** An order that a run handed over may not be listed yet. */
 const settleMs = 120_000;
 const longestPauseMs = 30_000;
-const pulseOverMs = 10_000;
+const countProcessesEveryMs = 60_000;
+/** For so long the process before may not have heard yet that Temporal has taken its watch away. */
+const overlapMs = 10_000;
+/** A late timer is made up for by so much, and no more: a process that was paused must not send all at once. */
+const catchUpMs = 50;
 
-/** The watch of one account, while this process holds it. */
+/** The watch of one account, for one attempt of the activity. */
 export class Hold {
   readonly account: Account;
   readonly polls: Polls;
   /** Resolves once the orders of the account were listed. */
   readonly listed: Promise<void>;
-  /** Attempts of the activity; none while Temporal does not hear of this process. */
-  attempts = 0;
-  /** Until then the process that held the watch before may poll, too, in milliseconds since the epoch. */
-  overlapsUntil = Number.NEGATIVE_INFINITY;
   readonly #ports: HoldPorts;
   readonly #process: WatchProcess;
   readonly #idleMs: number;
@@ -75,13 +75,14 @@ export class Hold {
   /** Reads of runs. */
   readonly #heardOf: Usage;
   #processes = 2; // until they were counted
-  #emptySince: number | null;
-  #isListedEmpty = false;
+  #hadOrdersAt: number;
+  #listedEmptyAt = Number.NEGATIVE_INFINITY;
   #told: string | undefined;
   #countedFrom: string;
-  #sent: { at: number; polls: number; perSecond: number };
+  #ended: Promise<void> | undefined;
 
-  constructor(account: Account, ports: HoldPorts, pace: WatchPace, process: WatchProcess) {
+  /** `isHandedOver`: no other process polls any more. */
+  constructor(account: Account, ports: HoldPorts, pace: WatchPace, process: WatchProcess, isHandedOver: boolean) {
     const { now, runs, usage, warn, serve } = ports;
     const { name } = account;
     this.account = account;
@@ -90,22 +91,19 @@ export class Hold {
     this.#idleMs = pace.idle;
     this.#since = iso(now());
     this.#countedFrom = this.#since;
-    this.#emptySince = now();
-    this.#sent = { at: now(), polls: 0, perSecond: 0 };
+    this.#hadOrdersAt = now();
     this.#heardOf = createUsage(now);
     // What this process sends other processes send, too, each as much; and hints and new orders tell of reads wherever they are made.
     const used = (): number => Math.max(usage.perSecond(name) * this.#processes, this.#heardOf.perSecond(name));
-    const isOnlyOne = (): boolean => this.attempts > 0 && process.isSure() && now() >= this.overlapsUntil;
-    const standing = () => ({ used: used(), isOnlyOne: isOnlyOne() });
-    const events: PollEvents = {
-      ...ports.events,
-      hinted: (account) => {
-        this.#heardOf.count(name);
-        ports.events.hinted?.(account);
-      },
+    const overlapsUntil = isHandedOver ? 0 : now() + overlapMs;
+    const isOnlyOne = (): boolean => process.isSure() && now() >= overlapsUntil;
+    const rate = () => pollsPerSecond(account.requestsPerSecond, { used: used(), isOnlyOne: isOnlyOne() });
+    const onHint = (): void => {
+      this.#heardOf.count(name);
+      ports.events.hinted?.(name);
     };
-    const share = createShare(account.requestsPerSecond, standing, now);
-    this.polls = new Polls(account, { ...ports, events, share, mayAsk: () => process.asks.take() });
+    const turns = createTurns(rate, catchUpMs, now);
+    this.polls = new Polls(account, { ...ports, turns, onHint, mayAsk: () => process.asks.take() });
     this.#served = serve(name);
     this.#served.catch((error: unknown) => warn('no run can hand over its order', { account: name, error }));
     void this.polls.run();
@@ -115,7 +113,7 @@ export class Hold {
     const countProcesses = async (): Promise<void> => {
       this.#processes = await runs.processes(name);
     };
-    void this.#repeat(countProcesses, [pace.processes], 0);
+    void this.#repeat(countProcesses, [countProcessesEveryMs], 0);
     void this.#repeat(() => this.#tellCounts(), [pace.counts], pace.counts);
   }
 
@@ -126,9 +124,8 @@ export class Hold {
   }
 
   isIdle(): boolean {
-    if (this.polls.size > 0) [this.#emptySince, this.#isListedEmpty] = [null, false];
-    else this.#emptySince ??= this.#ports.now();
-    return this.#isListedEmpty;
+    if (this.polls.size > 0) this.#hadOrdersAt = this.#ports.now();
+    return this.#listedEmptyAt - this.#hadOrdersAt >= this.#idleMs;
   }
 
   /** Tells the run of the watch who polls, and the trouble of the account, when one of them is new. */
@@ -140,21 +137,24 @@ export class Hold {
   }
 
   pulse(): WatchPulse {
-    const { sent, size: orders, lateMs } = this.polls;
-    const at = this.#ports.now();
-    const elapsedMs = at - this.#sent.at;
-    if (elapsedMs >= pulseOverMs) {
-      const perSecond = Math.round(((sent - this.#sent.polls) / elapsedMs) * 10_000) / 10;
-      this.#sent = { at, polls: sent, perSecond };
-    }
-    return { orders, lateMs, pollsPerSecond: this.#sent.perSecond, since: this.#since };
+    const { size: orders, lateMs } = this.polls;
+    return { orders, lateMs, since: this.#since };
   }
 
-  async end(): Promise<void> {
+  get isEnding(): boolean {
+    return this.#ending.signal.aborted;
+  }
+
+  /** Stops to poll at once. Resolves once this process takes no more orders for the watch. Never rejects. */
+  end(): Promise<void> {
     this.polls.stop();
     this.#ending.abort();
-    await this.#served.then(({ stop }) => stop()).catch(() => undefined);
-    await this.#tellCounts().catch(() => undefined);
+    const leave = async (): Promise<void> => {
+      await this.#served.then(({ stop }) => stop()).catch(() => undefined);
+      await this.#tellCounts().catch(() => undefined);
+    };
+    this.#ended ??= leave();
+    return this.#ended;
   }
 
   async #list(): Promise<void> {
@@ -163,22 +163,23 @@ export class Hold {
     while (!lists.take()) await this.#pause(lists.waitMs());
     const startedAt = now();
     const orders = await runs.list(this.account.name);
-    if (this.#ending.signal.aborted) return;
+    if (this.isEnding) return;
     await this.polls.adopt(orders, startedAt - settleMs);
-    const emptySince = this.#emptySince ?? startedAt;
-    this.#isListedEmpty = orders.length === 0 && startedAt - emptySince >= this.#idleMs;
+    if (orders.length === 0) this.#listedEmptyAt = startedAt;
   }
 
   async #tellCounts(): Promise<void> {
     const { runs, now } = this.#ports;
     const until = iso(now());
-    const counts = this.polls.takeCounts();
+    const { counts } = this.polls;
+    const { read, delivered } = counts;
+    Object.assign(counts, { read: 0, delivered: 0 });
     try {
-      if (counts.read + counts.delivered > 0)
-        await runs.tellCounts(this.account.name, { ...counts, from: this.#countedFrom });
+      if (read + delivered > 0) await runs.tellCounts(this.account.name, { read, delivered, from: this.#countedFrom });
       this.#countedFrom = until;
     } catch (error) {
-      this.polls.giveBack(counts);
+      counts.read += read;
+      counts.delivered += delivered;
       throw error;
     }
   }
@@ -199,7 +200,7 @@ export class Hold {
         waitMs = (waits[Math.min(done, waits.length - 1)] ?? 0) * (1 - random() * 0.1);
         [done, failed] = [done + 1, 0];
       } catch (error) {
-        if (this.#ending.signal.aborted) return;
+        if (this.isEnding) return;
         failed += 1;
         waitMs = Math.min(1_000 * 2 ** failed, longestPauseMs);
         if (failed === 1) warn('the watch cannot do its work', { account: this.account.name, error });

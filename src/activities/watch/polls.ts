@@ -10,7 +10,7 @@ import type { WatchOrderInput } from '../../domain/watch.js';
 import { toReadTrouble } from '../looking.js';
 import type { OrderReader } from '../order.js';
 import { type AccountTrouble, createAccountTrouble } from './account-trouble.js';
-import type { Share } from './share.js';
+import type { Turns } from './rates.js';
 import { WatchedOrder, type WatchedRuns, type WatchParts } from './watched-order.js';
 
 /** What the metrics count of polls. */
@@ -23,11 +23,12 @@ export interface PollEvents {
 export interface PollPorts {
   readOrder: OrderReader;
   runs: WatchedRuns;
-  share: Share;
+  /** When the next poll may be sent. */
+  turns: Turns;
   mayAsk: WatchParts['mayAsk'];
+  onHint: WatchParts['onHint'];
   events: PollEvents;
   warn(message: string, about: { account: string; orderId?: OrderId; error: unknown }): void;
-  longestWaitMs?: number;
   now: () => number;
   random: () => number;
 }
@@ -51,19 +52,19 @@ export class Polls {
   readonly #trouble: AccountTrouble;
   readonly #stopping = new AbortController();
   readonly #parts: WatchParts;
-  #counts: OrderCounts = { read: 0, delivered: 0 };
+  /** How the changes of orders were found. */
+  readonly counts: OrderCounts = { read: 0, delivered: 0 };
   #inFlight = 0;
   #wake = (): void => undefined;
   /** Requests so far. */
   sent = 0;
 
   constructor(account: Account, ports: PollPorts) {
-    const { runs, mayAsk, now, random, events } = ports;
+    const { runs, mayAsk, onHint, now, random } = ports;
     this.#account = account;
     this.#ports = ports;
     this.#trouble = createAccountTrouble(ports);
-    const onHint = (): void => events.hinted?.(account.name);
-    this.#parts = { account, runs, counts: this.#counts, mayAsk, onHint, now, random };
+    this.#parts = { account, runs, counts: this.counts, mayAsk, onHint, now, random };
     setMaxListeners(0, this.#stopping.signal); // each poll listens
   }
 
@@ -77,7 +78,7 @@ export class Polls {
       }
       const order = this.#queue.pop();
       if (!order || !this.#has(order)) continue;
-      this.#ports.share.take();
+      this.#ports.turns.take();
       this.sent += 1;
       this.#inFlight += 1;
       void this.#poll(order).finally(() => {
@@ -126,24 +127,11 @@ export class Polls {
     return Math.max(0, now() - (this.#queue.peek()?.due ?? now()));
   }
 
-  /** How the changes of orders were found since the last call. */
-  takeCounts(): OrderCounts {
-    const counts = { ...this.#counts };
-    Object.assign(this.#counts, { read: 0, delivered: 0 });
-    return counts;
-  }
-
-  /** Counts that could not be told. */
-  giveBack({ read, delivered }: OrderCounts): void {
-    this.#counts.read += read;
-    this.#counts.delivered += delivered;
-  }
-
   #restMs(): number {
     const next = this.#queue.peek();
     const most = this.#trouble.isOn() ? 1 : mostInFlight;
     if (next === undefined || this.#inFlight >= most) return longestRestMs;
-    return Math.max(next.due - this.#ports.now(), this.#trouble.pauseMs(), this.#ports.share.waitMs());
+    return Math.max(next.due - this.#ports.now(), this.#trouble.pauseMs(), this.#ports.turns.waitMs());
   }
 
   async #rest(ms: number): Promise<void> {
@@ -204,12 +192,11 @@ export class Polls {
   }
 
   async #suffer(order: WatchedOrder, error: unknown): Promise<void> {
-    const { now, longestWaitMs = Number.POSITIVE_INFINITY } = this.#ports;
+    const { now } = this.#ports;
     const { orderId } = order.shown;
     const { readOperation: operation } = interfaceTerms[this.#account.interface];
-    const found = toReadTrouble(error, { account: this.#account.name, orderId, operation }, now());
-    if (!found) return this.#failed('a poll failed', order, error);
-    const trouble = { ...found, afterMs: found.afterMs && Math.min(found.afterMs, longestWaitMs) };
+    const trouble = toReadTrouble(error, { account: this.#account.name, orderId, operation }, now());
+    if (!trouble) return this.#failed('a poll failed', order, error);
     this.#trouble.add(orderId, trouble, this.size);
     // Behind the others, so that each pause ends with another order.
     if (this.#trouble.isOn()) return this.#put(order, Math.min(order.nextDue(), now() + mostBehindMs));

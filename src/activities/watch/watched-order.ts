@@ -2,7 +2,7 @@ import type { Account } from '../../domain/account.js';
 import { type AttentionCode, toConcernCode } from '../../domain/attention.js';
 import { iso, readInstant, toEpoch } from '../../domain/instant.js';
 import { jitterShare, nextReadMs } from '../../domain/order/cadence.js';
-import { concernIn, isBeforePickup, isNews } from '../../domain/order/concern.js';
+import { isBeforePickup, isNews } from '../../domain/order/concern.js';
 import { isSameStatus } from '../../domain/order/status.js';
 import type { OrderReading } from '../../domain/order/trail.js';
 import { judge, type ReadTrouble, type Struggle, struggleAfter } from '../../domain/struggle.js';
@@ -131,7 +131,7 @@ export class WatchedOrder {
     if (this.#isOther(reading)) {
       const unchangedAt = this.#unchangedAt === null ? null : iso(this.#unchangedAt);
       // A run that was reset has forgotten the hint, and one that has moved since may have left the status and come back.
-      const about = [runId, rawStatus, this.#differenceIn(reading)].join();
+      const about = [runId, rawStatus].join();
       return (await this.#sendHint(about, { struggle: null, unchangedAt })) ? 'hinted' : 'ended';
     }
     this.#hint = null;
@@ -141,11 +141,6 @@ export class WatchedOrder {
 
   #isOther(reading: OrderReading): boolean {
     return isNews(reading, this.#parts.now(), this.shown, this.#parts.account.watch);
-  }
-
-  #differenceIn(reading: OrderReading): string {
-    const concern = concernIn(reading, this.#parts.now(), this.shown, this.#parts.account.watch);
-    return [reading.rawStatus, concern?.code, readInstant(reading.details?.scheduledAt)].join();
   }
 
   async #sendHint(about: string, seen: SeenChange): Promise<boolean> {

@@ -5,8 +5,8 @@ import type { Account } from '../../domain/account.js';
 import type { AccountName } from '../../domain/keys.js';
 import type { AccountWatchInput, WatchEnd, WatchOrderInput, WatchPulse } from '../../domain/watch.js';
 import { plainFailure } from '../failures.js';
-import { Hold, type HoldPorts, type WatchPace } from './hold.js';
-import { WatchProcess } from './watch-process.js';
+import { Hold, type HoldPorts, type WatchPace, type WatchProcess } from './hold.js';
+import { createTurns } from './rates.js';
 
 /** The ports of the watches. */
 export interface WatchingPorts extends HoldPorts {
@@ -16,20 +16,11 @@ export interface WatchingPorts extends HoldPorts {
   pace?: Partial<WatchPace>;
 }
 
-const defaultPace: WatchPace = {
-  lists: [60_000, 60_000, 8 * 60_000],
-  counts: 3_600_000,
-  processes: 60_000,
-  idle: 60_000,
-  contact: 25_000,
-  overlap: 10_000,
-  detached: 180_000,
-};
+const defaultPace: WatchPace = { lists: [60_000, 60_000, 8 * 60_000], counts: 3_600_000, idle: 60_000 };
 
 /** The worker gives the activity back, so that the run continues as new. */
 const renewMs = 12 * 3_600_000;
 const pulseEveryMs = 2_000;
-const askElsewhereMs = 5_000;
 const firstListWithinMs = 3_000;
 /** Reads may ask for the watch of their account so often. */
 const startedForMs = 60_000;
@@ -37,6 +28,16 @@ const startedForMs = 60_000;
 const startAgainMs = 5_000;
 /** A worker with hundreds of accounts must not burden Temporal at its start. */
 const startEveryMs = 50;
+const tickMs = 200;
+const pingEveryMs = 5_000;
+/** Without Temporal for so long, another process may hold the watches. */
+const contactMs = 25_000;
+/** It polls on for so long: what it finds it tells later. */
+const withoutTemporalMs = 180_000;
+/** All processes together stay below two calls of visibility a second, if they are three; a few at once do no harm. */
+const listEveryMs = 1_500;
+const askEveryMs = 200;
+const atOnce = 3;
 
 /** The activities of watches, as workflows see them. */
 export type WatchActivities = Watching['activities'];
@@ -48,16 +49,20 @@ export class Watching {
   readonly #holds = new Map<AccountName, Hold>();
   readonly #startedAt = new Map<AccountName, number>();
   readonly #process: WatchProcess;
+  readonly #leaving = new AbortController();
+  #isLooking = false;
+  #contactAt = 0;
+  #pausedAt = Number.NEGATIVE_INFINITY;
   // What a watch does belongs to no trace of the activity in which it began.
   readonly #outside = new AsyncResource('watches');
 
   constructor(ports: WatchingPorts) {
-    const { now, isLeaving, runs, pace } = ports;
+    const { now } = ports;
     this.#ports = ports;
-    this.#pace = { ...defaultPace, ...pace };
-    const isNeeded = (): boolean => this.#holds.size > 0;
-    const contactMs = this.#pace.contact;
-    this.#process = new WatchProcess({ ping: runs.ping, isLeaving, isNeeded, contactMs, now });
+    this.#pace = { ...defaultPace, ...ports.pace };
+    const turns = (everyMs: number) => createTurns(() => 1_000 / everyMs, (atOnce - 1) * everyMs, now);
+    const isSure = (): boolean => now() - this.#contactAt < contactMs && now() - this.#pausedAt > contactMs;
+    this.#process = { isSure, lists: turns(listEveryMs), asks: turns(askEveryMs) };
   }
 
   readonly activities = {
@@ -67,7 +72,8 @@ export class Watching {
     /** A run hands its order to the watch that this process holds. */
     watchOrder: async (order: WatchOrderInput): Promise<void> => {
       const hold = this.#holds.get(order.account);
-      if (!hold) throw plainFailure({ type: 'NotWatching', message: 'This worker has just left the watch.' });
+      if (!hold || hold.isEnding)
+        throw plainFailure({ type: 'NotWatching', message: 'This worker has just left the watch.' });
       hold.add(order);
     },
   };
@@ -96,66 +102,78 @@ export class Watching {
   }
 
   async #watch(account: Account): Promise<WatchEnd> {
-    const hold = this.#holdOf(account);
-    const until = this.#ports.now() + renewMs;
-    hold.attempts += 1;
-    if (!isHandedOver()) hold.overlapsUntil = this.#ports.now() + this.#pace.overlap;
+    const { now, isLeaving } = this.#ports;
+    const hold = await this.#begin(account);
+    const until = now() + renewMs;
     try {
-      const stop = AbortSignal.any([cancellationSignal(), this.#process.leaving]);
+      const stop = AbortSignal.any([cancellationSignal(), this.#leaving.signal]);
       const rest = (ms: number): Promise<void> =>
         pause(ms, undefined, { signal: stop, ref: false }).catch(() => undefined);
       await Promise.race([hold.listed, rest(firstListWithinMs)]);
       for (;;) {
         heartbeat(hold.pulse());
-        if (this.#ports.isLeaving()) throw handedOver(hold);
+        if (isLeaving()) throw handedOver(hold);
         if (cancellationSignal().aborted) await Context.current().cancelled; // rejects
         if (hold.isIdle()) return 'idle';
-        if (this.#ports.now() >= until) return 'renew';
+        if (now() >= until) return 'renew';
+        if (now() - this.#contactAt > withoutTemporalMs) throw handedOver(hold);
         await hold.tell().catch(() => undefined); // again at the next turn
         await rest(pulseEveryMs);
       }
     } finally {
-      hold.attempts -= 1;
-      await this.#leave(hold, this.#ports.now() >= until);
+      await this.#end(hold);
+      this.#startAgain(hold);
     }
   }
 
-  #holdOf(account: Account): Hold {
-    const held = this.#holds.get(account.name);
-    if (held) return held;
-    const begun = this.#outside.runInAsyncScope(() => new Hold(account, this.#ports, this.#pace, this.#process));
-    this.#holds.set(account.name, begun);
-    this.#process.begin();
-    return begun;
-  }
-
-  /** After an attempt of the activity. While Temporal does not hear of this process, the polls go on. */
-  async #leave(hold: Hold, isRenewed: boolean): Promise<void> {
-    const { name } = hold.account;
-    const { timedOut = false, notFound = false, cancelRequested = false } = cancellationDetails() ?? {};
-    const hasOrders = hold.polls.size > 0;
-    if (timedOut || isRenewed) void this.#detach(hold);
-    else await this.#end(hold);
-    // An operator may have ended the run of the watch, or is about to have.
-    if (!hasOrders || !(notFound || cancelRequested)) return;
-    void pause(startAgainMs, undefined, { ref: false }).then(() => this.#ports.runs.start(name).catch(() => undefined));
-  }
-
-  async #detach(hold: Hold): Promise<void> {
-    const { now, isLeaving, runs } = this.#ports;
-    const until = now() + this.#pace.detached;
-    while (hold.attempts === 0 && now() < until && !isLeaving()) {
-      await pause(askElsewhereMs, undefined, { ref: false });
-      if (await runs.isElsewhere(hold.account.name).catch(() => false)) break;
-    }
-    await this.#end(hold);
+  /** The hold of this attempt of the activity takes the place of that of an attempt that Temporal has given up. */
+  async #begin(account: Account): Promise<Hold> {
+    const isClear = isHandedOver();
+    for (let before = this.#holds.get(account.name); before; before = this.#holds.get(account.name))
+      await this.#end(before);
+    const hold = this.#outside.runInAsyncScope(
+      () => new Hold(account, this.#ports, this.#pace, this.#process, isClear),
+    );
+    this.#holds.set(account.name, hold);
+    if (!this.#isLooking) void this.#outside.runInAsyncScope(() => this.#look());
+    return hold;
   }
 
   async #end(hold: Hold): Promise<void> {
-    if (hold.attempts > 0) return;
-    if (this.#holds.get(hold.account.name) === hold) this.#holds.delete(hold.account.name);
-    this.#startedAt.delete(hold.account.name); // the next order starts it anew, at once
+    const { name } = hold.account;
     await hold.end();
+    if (this.#holds.get(name) !== hold) return;
+    this.#holds.delete(name);
+    this.#startedAt.delete(name); // the next order starts it anew, at once
+  }
+
+  /** An operator may have ended the run of the watch, or is about to have. */
+  #startAgain({ account, polls }: Hold): void {
+    const { notFound = false, cancelRequested = false } = cancellationDetails() ?? {};
+    if (polls.size === 0 || !(notFound || cancelRequested)) return;
+    const start = (): Promise<unknown> => this.#ports.runs.start(account.name).catch(() => undefined);
+    void pause(startAgainMs, undefined, { ref: false }).then(start);
+  }
+
+  /** While this process holds a watch: does it reach Temporal, was it paused, does it have to leave? */
+  async #look(): Promise<void> {
+    const { now, isLeaving, runs } = this.#ports;
+    this.#isLooking = true;
+    this.#contactAt = now();
+    let tickAt = now();
+    for (let pingAt = 0; this.#holds.size > 0; ) {
+      if (isLeaving()) this.#leaving.abort();
+      // The process was stopped, or was very slow: another one may hold its watches by now.
+      if (now() - tickAt > pingEveryMs) this.#pausedAt = now();
+      tickAt = now();
+      if (tickAt >= pingAt) {
+        pingAt = tickAt + pingEveryMs;
+        const reached = (): number => (this.#contactAt = now());
+        runs.ping().then(reached, () => undefined);
+      }
+      await pause(tickMs, undefined, { ref: false });
+    }
+    this.#isLooking = false;
   }
 }
 
@@ -164,7 +182,7 @@ function handedOver(hold: Hold): Error {
   heartbeat({ ...hold.pulse(), isLeft: true } satisfies WatchPulse);
   return plainFailure({
     type: 'HandedOver',
-    message: 'This worker stops; another one takes the watch.',
+    message: 'This worker stops, or did not reach Temporal; another one takes the watch.',
     category: 'BENIGN',
     nextRetryDelay: 1,
   });

@@ -42,7 +42,7 @@ export interface ReadOrderInput extends OrderLook {
   struggle: Struggle | null;
   /** Has the run handed its order to the watch of the account? */
   isWatched: boolean;
-  /** A person waits for this read: once a minute for each account it ignores all waits. */
+  /** A person waits for this read: it ignores `notBefore`, and is answered during a long wait. */
   forPerson: boolean;
 }
 

@@ -42,18 +42,6 @@ it.each<[string, OrderReading]>([
   expect(seen).toEqual({ kind: 'reading', reading: { ...reading, concern: null }, at: iso(start), reads: 1 });
 });
 
-it('an unreadable instant in the input neither keeps a look waiting nor lets it through the waits of its account', async () => {
-  const stage = new LookStage(readingOf('Driving'));
-  const manners: unknown[] = [];
-  stage.readOrder = async (_account, _orderId, manner) => {
-    manners.push(manner);
-    return stage.answer();
-  };
-  const { seen } = await stage.attempt(aRead({ notBefore: 'later', forPerson: true }));
-  expect(seen).toMatchObject({ kind: 'reading' });
-  expect(manners).toEqual([expect.objectContaining({ isThrough: false })]);
-});
-
 it('a read makes no call before the instant in its input, and then one', async () => {
   const stage = new LookStage(readingOf('Driving'));
   const read = aRead({ notBefore: iso(start + 7_500) });

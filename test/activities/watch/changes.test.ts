@@ -29,14 +29,6 @@ describe('a change that a poll finds', () => {
     expect(stage.runs.get('1')?.status).toBe('Driving');
   });
 
-  it('is told since the order was handed over, if no poll was before', async () => {
-    const stage = new WatchStage();
-    stage.handOver('1');
-    stage.service.set('1', readingOf('Driving'));
-    await pass(11 * second);
-    expect(stage.hints).toMatchObject([{ seen: { unchangedAt: iso(start) } }]);
-  });
-
   it('is told once more only after a minute, however slow the run is', async () => {
     const stage = await changed();
     await pass(69 * second);
@@ -44,14 +36,6 @@ describe('a change that a poll finds', () => {
     await pass(12 * second);
     expect(stage.hints).toHaveLength(2);
     expect(stage.times('1').slice(0, 5)).toEqual([10, 20, 25, 30, 35]);
-  });
-
-  it('is told at once if the order has changed again while the run was slow', async () => {
-    const stage = await changed();
-    await pass(12 * second);
-    stage.service.set('1', readingOf('Waiting'));
-    await pass(6 * second);
-    expect(stage.hints).toHaveLength(2);
   });
 
   it('is told at once to a run that an operator has reset, which has forgotten the hint', async () => {
@@ -68,17 +52,6 @@ describe('a change that a poll finds', () => {
     expect([stage.hints, stage.shownAsks]).toEqual([[], []]);
   });
 
-  it('is told when Temporal answers again, and no sooner: polls go on meanwhile', async () => {
-    const stage = await changed();
-    stage.isTemporalDown = true;
-    await pass(30 * second);
-    expect(stage.times('1')).toEqual([10, 20, 25, 30, 35, 40]);
-    expect(stage.warnings).toHaveLength(5);
-    stage.isTemporalDown = false;
-    await pass(10 * second);
-    expect(stage.hints).toMatchObject([{ seen: { unchangedAt: iso(start + 10_000) } }]);
-  });
-
   it('after one that the run has read is told since that one', async () => {
     const stage = await changed();
     stage.readAfterMs = second;
@@ -91,28 +64,12 @@ describe('a change that a poll finds', () => {
 });
 
 describe('a change that the run shows before a poll finds it', () => {
-  it('is no hint, and the run is asked once', async () => {
-    const stage = await changed();
-    stage.readByRun('1');
-    await pass(5 * minute);
-    expect([stage.hints, stage.shownAsks]).toEqual([[], ['1']]);
-    expect(stage.times('1').slice(0, 4)).toEqual([10, 20, 30, 40]);
-  });
-
   it('makes the polls slow if a delivery announced it', async () => {
     const stage = await changed({ pushed: true });
     stage.readByRun('1', true);
     await pass(20 * minute);
     expect(stage.times('1')).toEqual([300, 600, 900, 1_200, 1_500]);
     expect(stage.hints).toEqual([]);
-  });
-
-  it('makes the polls slow from the first announced one on', async () => {
-    const stage = await changed();
-    stage.readByRun('1', true);
-    await pass(10 * minute);
-    expect(stage.hints).toEqual([]);
-    expect(stage.times('1').at(-1)).toBeLessThanOrEqual(610);
   });
 });
 
@@ -157,14 +114,6 @@ describe('an order that is back at its status when a poll comes', () => {
     await pass(minute);
     expect([stage.hints.length, stage.runs.get('1')?.status]).toEqual([1, 'Routing']);
   });
-});
-
-it('polls of an announced order are fast again after a change that no delivery announced', async () => {
-  const stage = await changed({ pushed: true });
-  stage.readAfterMs = second;
-  await pass(6 * minute);
-  expect(stage.hints).toHaveLength(1);
-  expect(stage.times('1').slice(0, 5)).toEqual([300, 600, 605, 615, 625]);
 });
 
 describe('an order is polled no more', () => {
@@ -223,12 +172,6 @@ describe('an order that stays in a status for too long', () => {
     expect(stage.runs.get('1')?.attention).toBe('stuckInStatus');
   });
 
-  it('is found out by the slow pace of an announced order, too', async () => {
-    const stage = await watched(120, { pushed: true });
-    expect(stage.hints).toHaveLength(1);
-    expect(hintedAt(stage)[0]).toBeLessThanOrEqual(35);
-  });
-
   it('is asked about at its run when that does not find it stuck: a delivery led the run elsewhere and back, unseen', async () => {
     const stage = await watched(20, {});
     stage.change('1', { since: Date.now() });
@@ -237,13 +180,6 @@ describe('an order that stays in a status for too long', () => {
     await pass(5 * minute);
     expect(stage.runs.get('1')?.attention).toBe('stuckInStatus');
     expect(stage.hints).toHaveLength(3);
-  });
-
-  it('is no hint once it has changed', async () => {
-    const stage = await watched(29, {});
-    stage.answer = readingOf('Driving');
-    await pass(90 * minute);
-    expect(hintedAt(stage).map(Math.floor)).toEqual([29]);
   });
 });
 
@@ -256,23 +192,6 @@ describe('an order whose pick-up time is over', () => {
     expect(stage.hints).toHaveLength(1);
     expect(hintedAt(stage)[0]).toBeGreaterThanOrEqual(30);
     expect(hintedAt(stage)[0]).toBeLessThan(30.7);
-  });
-
-  it('is the same for an order that stays reserved', async () => {
-    const stage = await watched(150, { status: 'Reserved', scheduledAt: iso(start + 2 * 60 * minute) });
-    expect(stage.hints).toHaveLength(1);
-    expect(hintedAt(stage)[0]).toBeGreaterThanOrEqual(130);
-    expect(hintedAt(stage)[0]).toBeLessThan(131);
-  });
-
-  it('is a hint again when the pick-up is moved', async () => {
-    const late: Partial<Run> = { ...confirmed, scheduledAt: iso(start - 15 * minute), attention: 'latePickup' };
-    const stage = await watched(1, { ...late, followedSince: start - 60 * minute });
-    expect(stage.hints).toEqual([]);
-    stage.answer = readingOf('Confirmed', { scheduledAt: iso(start + 40 * minute) });
-    await pass(minute);
-    expect(stage.hints).toHaveLength(1);
-    expect(stage.runs.get('1')?.attention).toBeNull();
   });
 });
 

@@ -1,7 +1,7 @@
 import { ActivityCancellationDetails } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { Polls } from '../../../src/activities/watch/polls.js';
-import { createShare } from '../../../src/activities/watch/share.js';
+import { createTurns } from '../../../src/activities/watch/rates.js';
 import type { Shown } from '../../../src/activities/watch/watched-order.js';
 import { Watching, type WatchingPorts } from '../../../src/activities/watch/watching.js';
 import type { Account } from '../../../src/domain/account.js';
@@ -11,7 +11,14 @@ import { concernIn } from '../../../src/domain/order/concern.js';
 import { isSameStatus } from '../../../src/domain/order/status.js';
 import type { OrderReading } from '../../../src/domain/order/trail.js';
 import type { ChangeCounts } from '../../../src/domain/subscription/state.js';
-import type { SeenChange, WatchEnd, WatchOrderInput, WatchPulse, WatchTold } from '../../../src/domain/watch.js';
+import {
+  pollsPerSecond,
+  type SeenChange,
+  type WatchEnd,
+  type WatchOrderInput,
+  type WatchPulse,
+  type WatchTold,
+} from '../../../src/domain/watch.js';
 import { partnerAccount } from '../../ride-api/accounts.js';
 import { readingOf } from '../attempts.js';
 import { iso, logger, minute, second, start } from '../temporal.js';
@@ -44,7 +51,7 @@ export interface Attempt {
 
 type Answer = OrderReading | Error;
 
-interface StageSettings extends Pick<WatchingPorts, 'longestWaitMs' | 'pace'> {
+interface StageSettings extends Pick<WatchingPorts, 'pace'> {
   random?: number | (() => number);
   budget?: number;
 }
@@ -76,7 +83,6 @@ export class WatchStage {
   /** How long Temporal takes to say what a run shows. */
   shownAfterMs = 0;
   mayAsk = true;
-  canSayAll = true;
   /** A run ends between the question what it shows and the hint. */
   endsBeforeHint = false;
   /** Temporal does not answer. */
@@ -87,7 +93,6 @@ export class WatchStage {
   /** So long after a hint the run reads; undefined: it is slow. */
   readAfterMs: number | undefined;
   standing = { used: 0, isOnlyOne: true };
-  isElsewhere = false;
   isLeaving = false;
   lists: number[] = [];
   started: number[] = [];
@@ -107,9 +112,9 @@ export class WatchStage {
   get polls(): Polls {
     if (this.#polls) return this.#polls;
     const { budget = account.requestsPerSecond } = this.#settings;
-    const share = createShare(budget, () => this.standing, Date.now);
+    const turns = createTurns(() => pollsPerSecond(budget, this.standing), 50, Date.now);
     const limited = { ...account, requestsPerSecond: budget };
-    this.#polls = new Polls(limited, { ...this.#ports(), share, mayAsk: () => this.mayAsk });
+    this.#polls = new Polls(limited, { ...this.#ports(), turns, mayAsk: () => this.mayAsk, onHint: () => undefined });
     void this.#polls.run();
     return this.#polls;
   }
@@ -148,7 +153,7 @@ export class WatchStage {
       readOrder: async ({ orderId }) => {
         this.fullAsks.push(orderId);
         const run = this.runs.get(orderId);
-        return run?.isOpen && this.canSayAll && !this.isTemporalDown ? inputOf(orderId, run) : null;
+        return run?.isOpen && !this.isTemporalDown ? inputOf(orderId, run) : null;
       },
       changeSeen: ({ orderId }, seen) => up(() => this.#hint(orderId, seen)),
       list: async () => {
@@ -160,7 +165,6 @@ export class WatchStage {
       start: () => up(() => void this.started.push(Date.now())),
       tell: (_name, told) => up(() => void this.told.push(told)),
       tellCounts: (_name, counts) => up(() => void this.toldCounts.push(counts)),
-      isElsewhere: () => up(() => this.isElsewhere),
       processes: () => up(() => 1),
       ping: () => up(() => undefined),
     };

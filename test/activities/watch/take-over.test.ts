@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readingOf } from '../attempts.js';
 import { iso, minute, second, start } from '../temporal.js';
-import { ended, ids, type Run, WatchStage } from './stage.js';
+import { ids, type Run, WatchStage } from './stage.js';
 import { pass, useOwnTime } from './time.js';
 
 useOwnTime();
@@ -51,18 +51,6 @@ describe('a watch that takes orders over from visibility', () => {
     expect([stage.fullAsks, stage.hints, stage.times('1').slice(0, 3)]).toEqual([[], [], [0, 60, 70]]);
   });
 
-  it('asks again at the next poll while the run cannot say, and sends no hint meanwhile', async () => {
-    const stage = before({ 1: young });
-    stage.canSayAll = false;
-    await stage.adopt();
-    await pass(minute);
-    expect(stage.fullAsks.length).toBeGreaterThan(2);
-    expect(stage.hints).toEqual([]);
-    stage.canSayAll = true;
-    await pass(10 * minute);
-    expect(stage.hints).toEqual([]);
-  });
-
   it('asks runs no more often than it may, and sends no hint about orders whose run it has not asked', async () => {
     const stage = before(Object.fromEntries(ids(50).map((id) => [id, young])));
     stage.mayAsk = false;
@@ -92,57 +80,28 @@ describe('a watch that takes orders over from visibility', () => {
     expect(stage.hints).toHaveLength(1);
     expect(stage.runs.get('1')?.attention).toBe('stuckInStatus');
   });
-
-  it('goes on with a concern that the run shows already', async () => {
-    const stage = before({ 1: { ...young, since: start - 40 * minute, attention: 'stuckInStatus' } });
-    await stage.adopt();
-    await pass(10 * minute);
-    expect(stage.hints).toEqual([]);
-  });
-
-  it('leaves an order as it is that its run has handed over', async () => {
-    const stage = new WatchStage();
-    stage.handOver('1', young);
-    await stage.adopt();
-    await pass(15 * second);
-    expect(stage.times('1')).toEqual([10]);
-  });
-
-  it('drops an order whose end was read while visibility lagged', async () => {
-    const stage = before({ 1: young });
-    stage.service.set('1', ended());
-    const listed = stage.open();
-    stage.readByRun('1', true);
-    await stage.adopt(listed);
-    await pass(10 * minute);
-    expect([stage.times('1'), stage.hints, stage.polls.size]).toEqual([[0], [], 0]);
-  });
 });
 
 describe('an order that visibility lists no more', () => {
-  /** After the list, ten minutes after the order was added. */
-  async function listedAgain(isOpen: boolean, settledAt?: number) {
+  /** After the list, ten minutes after the order was added; its run has ended. */
+  async function listedAgain(settledAt?: number) {
     const stage = new WatchStage();
     stage.handOver(['1', '2']);
     await pass(10 * minute);
-    stage.change('1', { isOpen });
+    stage.change('1');
     await stage.adopt(['2'], settledAt);
     return stage;
   }
 
   it('is dropped if its run has ended', async () => {
-    const stage = await listedAgain(false);
+    const stage = await listedAgain();
     expect([stage.polls.size, stage.shownAsks]).toEqual([1, ['1']]);
     const polls = await stage.polledWithin(minute);
     expect(new Set(polls.map(({ orderId }) => orderId))).toEqual(new Set(['2']));
   });
 
-  it('is kept while its run is open', async () => {
-    expect((await listedAgain(true)).polls.size).toBe(2);
-  });
-
   it('is kept, without a question, while it is so new that it may not be listed yet', async () => {
-    const stage = await listedAgain(false, start - 1);
+    const stage = await listedAgain(start - 1);
     expect([stage.polls.size, stage.shownAsks]).toEqual([2, []]);
   });
 

@@ -50,68 +50,12 @@ describe('trouble of one order', () => {
     expect(Math.max(...gapsIn([0, ...stage.times('2')]))).toBeLessThan(12);
   });
 
-  it('and of two more keeps no other order waiting', async () => {
+  it('and of two more keeps no other order waiting, and is none of the account', async () => {
     const stage = failing(failed, ['1', '2', '3']);
     await pass(5 * minute);
     expect(Math.max(...gapsIn([0, ...stage.times('5')]))).toBeLessThan(45);
     expect(stage.times('5').at(-1)).toBeGreaterThan(270);
-  });
-
-  it('and of two more is no trouble of the account while others answer', async () => {
-    let turns = 0;
-    const spread = (): number => {
-      turns += 7;
-      return (turns % 10) / 10;
-    };
-    const stage = failing(failed, ['1', '2', '3'], spread);
-    await pass(15 * minute);
-    expect(stage.polls.attention).toBeNull();
-    expect(new Set(stage.hints.map(({ orderId }) => orderId))).toEqual(new Set(['1', '2', '3']));
-  });
-
-  it('that was short is no hint', async () => {
-    const stage = failing(unknown);
-    await pass(2 * minute);
-    stage.service.clear();
-    await pass(10 * minute);
-    expect([stage.hints, stage.shownAsks]).toEqual([[], []]);
-  });
-
-  it('that comes back is a hint again once it has lasted again', async () => {
-    const stage = failing(unknown);
-    await pass(3 * minute);
-    stage.service.clear();
-    await pass(2 * minute);
-    stage.service.set('1', unknown);
-    await pass(minute);
-    expect(stage.hints).toHaveLength(1);
-    await pass(3 * minute);
-    expect(stage.hints).toHaveLength(2);
-    const { since } = stage.hints[1]?.seen.struggle ?? {};
-    expect(Date.parse(since ?? '')).toBeGreaterThanOrEqual(start + 5 * minute);
-  });
-
-  it('that comes back is a hint at once, if a person must repair it', async () => {
-    const stage = failing(apiError('FORBIDDEN'));
-    await pass(20 * second);
-    stage.service.clear();
-    await pass(70 * second);
-    stage.service.set('1', apiError('FORBIDDEN'));
-    await pass(20 * second);
-    expect(stage.hints).toHaveLength(2);
-  });
-
-  it('that a change follows tells the change since the last poll that found the order unchanged', async () => {
-    const stage = failing(unknown);
-    await pass(minute);
-    stage.service.clear();
-    await pass(minute);
-    stage.service.set('1', unknown);
-    await pass(minute);
-    stage.service.set('1', readingOf('Driving'));
-    const before = stage.times('1').filter((at) => at <= 120);
-    await pass(minute);
-    expect(stage.hints[0]?.seen).toEqual({ struggle: null, unchangedAt: iso(start + (before.at(-1) ?? 0) * second) });
+    expect(stage.polls.attention, 'the account is well').toBeNull();
   });
 
   it('of which Temporal takes no hint is told later', async () => {
@@ -132,6 +76,20 @@ describe('trouble of one order', () => {
     expect(stage.polls.size).toBe(9);
     const polls = await stage.polledWithin(5 * minute);
     expect(polls.some(({ orderId }) => orderId === '1')).toBe(false);
+  });
+
+  it('that comes back is a hint again once it has lasted again', async () => {
+    const stage = failing(unknown);
+    await pass(3 * minute);
+    stage.service.clear();
+    await pass(2 * minute);
+    stage.service.set('1', unknown);
+    await pass(minute);
+    expect(stage.hints).toHaveLength(1);
+    await pass(3 * minute);
+    expect(stage.hints).toHaveLength(2);
+    const { since } = stage.hints[1]?.seen.struggle ?? {};
+    expect(Date.parse(since ?? '')).toBeGreaterThanOrEqual(start + 5 * minute);
   });
 });
 
@@ -191,15 +149,6 @@ describe('an outage of the service', () => {
     expect(new Set(polls.map(({ orderId }) => orderId)).size).toBe(1_000);
   });
 
-  it('is no trouble at all if it is over within five minutes', async () => {
-    const stage = await after(down);
-    await pass(4 * minute);
-    expect(stage.polls.attention).toBeNull();
-    stage.answer = readingOf('Routing');
-    await pass(minute);
-    expect(stage.polls.attention).toBeNull();
-  });
-
   it('that began before this worker took the watch is told even if it was told before', async () => {
     const stage = new WatchStage();
     stage.answer = down;
@@ -233,14 +182,6 @@ describe('a wait that the service asks for', () => {
     const message = expect.stringContaining('Nothing is sent until 2031-05-01 10:1');
     expect(stage.polls.attention).toMatchObject({ code: 'upstreamUnavailable', message });
     expect(await stage.polledWithin(9 * minute)).toEqual([]);
-  });
-
-  it('is cut to the longest one that this worker allows', async () => {
-    const stage = await after(apiError('RATE_LIMITED', 86_000), 10, { longestWaitMs: 2 * minute });
-    await pass(10 * second);
-    stage.answer = readingOf('Routing');
-    await pass(2 * minute);
-    expect(stage.asked.length).toBeGreaterThan(3);
   });
 
   it('is kept where another call of this process has met it: nothing is sent, and nothing shown', async () => {
@@ -278,14 +219,6 @@ it('trouble that comes and goes is asked about with pauses, however few orders a
   stage.service.set('active', failed); // from now on without a wish of the service
   await pass(minute);
   expect(stage.times('active').length).toBeLessThan(15);
-});
-
-it('one more worker learns at its first answer that the account is well', async () => {
-  const stage = new WatchStage();
-  stage.handOver('1');
-  expect(stage.polls.attention).toBeUndefined();
-  await pass(11 * second);
-  expect(stage.polls.attention).toBeNull();
 });
 
 it('an error that is not about the service is logged, and the order is polled again', async () => {

@@ -26,10 +26,10 @@ describe('the activity of a watch', () => {
     expect(attempt.isOver).toBe(false);
   });
 
-  it('heartbeats at least each five seconds how many orders it polls, and how fast', async () => {
+  it('heartbeats at least each five seconds how many orders it polls', async () => {
     const { pulses } = await new WatchStage().attemptWithOrder();
     expect(pulses.length).toBeGreaterThan(12);
-    expect(pulses.at(-1)).toMatchObject({ orders: 1, pollsPerSecond: 0.1, since: iso(start) });
+    expect(pulses.at(-1)).toMatchObject({ orders: 1, lateMs: 0, since: iso(start) });
   });
 
   it('ends as idle when the account has had no order for a minute', async () => {
@@ -53,17 +53,17 @@ describe('the activity of a watch', () => {
     expect(attempt.end).toBe('idle');
   });
 
-  it('ends each half day, so that its run can continue as new, and polls on meanwhile', async () => {
+  it('ends each half day, so that its run can continue as new, and the next one goes on', async () => {
     const stage = new WatchStage();
     stage.begin('1', { pushed: true });
     const attempt = stage.attempt();
     await pass(minute);
     vi.setSystemTime(start + 12 * 60 * minute);
     await pass(3 * second);
-    expect([attempt.end, sizes(stage)]).toEqual(['renew', [1]]);
-    const next = stage.attempt();
+    expect([attempt.end, sizes(stage)]).toEqual(['renew', []]);
+    stage.attempt();
     await pass(10 * minute);
-    expect([next.isOver, stage.served]).toEqual([false, ['serving']]);
+    expect([sizes(stage), stage.served]).toEqual([[1], ['stopped', 'serving']]);
   });
 
   it('hands the watch over at once when the worker leaves, to be tried again by another one', async () => {
@@ -89,66 +89,42 @@ describe('the activity of a watch', () => {
     expect(attempt.error).toBeInstanceOf(CancelledFailure);
     expect([stage.served, sizes(stage)]).toEqual([['stopped'], []]);
   });
-
-  it('shares the watch with another attempt, and the last of them ends it', async () => {
-    const stage = new WatchStage();
-    const attempts = [await stage.attemptWithOrder(), stage.attempt()] as const;
-    await pass(10 * second);
-    attempts[0].cancel({ notFound: false, cancelRequested: true });
-    await pass(second);
-    expect([...attempts.map(({ isOver }) => isOver), stage.served]).toEqual([true, false, ['serving']]);
-    expect(await pollsWithin(stage, minute)).toBe(6);
-    attempts[1].cancel({ cancelRequested: true });
-    await pass(second);
-    expect([stage.served, sizes(stage)]).toEqual([['stopped'], []]);
-  });
 });
 
-describe('a watch that Temporal hears no more of', () => {
-  /** A watch whose attempt has timed out. */
-  async function lost() {
+describe('a watch that its process loses', () => {
+  it('ends when Temporal has given it up, so that another process alone has it', async () => {
     const stage = new WatchStage();
     const attempt = await stage.attemptWithOrder();
     attempt.cancel();
     await pass(second);
     expect(attempt.error).toBeInstanceOf(CancelledFailure);
-    return stage;
-  }
+    expect([await pollsWithin(stage, minute), stage.served, sizes(stage)]).toEqual([0, ['stopped'], []]);
+    expect(stage.started, 'Temporal hands it out by itself').toEqual([]);
+  });
 
-  it('goes on with its polls, though no attempt is left here, until another process holds it', async () => {
-    const stage = await lost();
-    expect(await pollsWithin(stage, 2 * minute)).toBeGreaterThanOrEqual(10);
-    expect(stage.served).toEqual(['serving']);
-    stage.isElsewhere = true;
-    await pass(6 * second);
+  it('polls on without Temporal for three minutes', async () => {
+    const stage = new WatchStage();
+    const attempt = await stage.attemptWithOrder();
+    stage.isTemporalDown = true;
+    await pass(170 * second);
+    expect(await pollsWithin(stage, 10 * second)).toBeGreaterThan(0);
+    await pass(20 * second);
+    expect(attempt.error).toMatchObject({ type: 'HandedOver', nonRetryable: false });
     expect([await pollsWithin(stage, minute), stage.served, sizes(stage)]).toEqual([0, ['stopped'], []]);
   });
 
-  it('ends after three minutes without Temporal', async () => {
-    const stage = await lost();
-    stage.isTemporalDown = true;
-    await pass(169 * second);
-    expect(await pollsWithin(stage, 10 * second)).toBeGreaterThan(0);
+  it('gives way to the next attempt in the same process, which the end of the first one does not touch', async () => {
+    const stage = new WatchStage();
+    const first = await stage.attemptWithOrder();
+    stage.attempt({ orders: 1, lateMs: 0, since: iso(start) });
     await pass(10 * second);
-    expect([await pollsWithin(stage, minute), sizes(stage)]).toEqual([0, []]);
-  });
-
-  it('ends with its worker', async () => {
-    const stage = await lost();
-    stage.isLeaving = true;
-    await pass(6 * second);
-    expect(await pollsWithin(stage, minute)).toBe(0);
-  });
-
-  it('is the same one when Temporal hands the next attempt to this process', async () => {
-    const stage = await lost();
-    const { length } = stage.lists;
-    await pass(30 * second);
-    const next = stage.attempt();
-    await pass(5 * minute);
-    expect([next.isOver, stage.served, sizes(stage)]).toEqual([false, ['serving'], [1]]);
-    expect(next.pulses[0]).toMatchObject({ orders: 1 });
-    expect(stage.lists.length - length, 'no list of its own').toBeLessThanOrEqual(2);
+    expect([stage.served, sizes(stage)]).toEqual([['stopped', 'serving'], [1]]);
+    first.cancel({ timedOut: true });
+    await pass(second);
+    expect([first.isOver, stage.served]).toEqual([true, ['stopped', 'serving']]);
+    expect(await pollsWithin(stage, minute), 'one pace').toBe(6);
+    await stage.add('2');
+    expect(sizes(stage)).toEqual([2]);
   });
 });
 
@@ -161,7 +137,7 @@ describe('the pace of a watch', () => {
   ] as const)('is taken over %s', async (_, isLeft, most) => {
     const stage = new WatchStage();
     stage.begin(ids(500));
-    const before = { orders: 500, lateMs: 0, pollsPerSecond: 14, since: iso(Date.now()) };
+    const before = { orders: 500, lateMs: 0, since: iso(Date.now()) };
     stage.attempt(isLeft ? { ...before, isLeft } : before);
     const polls = await pollsWithin(stage, 9.5 * second);
     if (isLeft) expect(polls).toBeGreaterThan(most);
@@ -244,14 +220,6 @@ describe('what a watch tells the subscription', () => {
   }
   const counts = { read: 0, delivered: 1, from: iso(start) };
 
-  it('is told now and then, and nothing if nothing has changed', async () => {
-    const { stage } = await counting();
-    await pass(8 * minute);
-    expect(stage.toldCounts).toEqual([]);
-    await pass(20 * minute);
-    expect(stage.toldCounts).toEqual([counts]);
-  });
-
   it('is told when the watch ends', async () => {
     const { stage, attempt } = await counting();
     stage.isLeaving = true;
@@ -309,30 +277,6 @@ describe('the run of a watch', () => {
     expect(stage.started).toHaveLength(3);
   });
 
-  it('is asked for at once when the watch has just ended here', async () => {
-    const stage = new WatchStage();
-    const attempt = stage.attempt();
-    await pass(3 * minute);
-    expect(attempt.end).toBe('idle');
-    await stage.watching.start(account.name);
-    expect(stage.started).toHaveLength(1);
-    const again = stage.attempt();
-    await pass(5 * second);
-    again.cancel({ cancelRequested: true });
-    await pass(second);
-    await stage.watching.start(account.name);
-    expect(stage.started).toHaveLength(2);
-  });
-
-  it('is asked for again at once after Temporal did not answer, which is no failure', async () => {
-    const stage = new WatchStage();
-    stage.isTemporalDown = true;
-    await stage.watching.start(name);
-    stage.isTemporalDown = false;
-    await stage.watching.start(name);
-    expect(stage.started).toHaveLength(1);
-  });
-
   it('is asked for of one account after the other when a worker starts, until it leaves', async () => {
     const stage = new WatchStage();
     const starting = stage.watching.startAll(ids(100, 'acme-').map((one) => toAccountName(one)));
@@ -358,13 +302,4 @@ describe('the run of a watch', () => {
       expect(await pollsWithin(stage, minute)).toBe(0);
     },
   );
-
-  it('does not start again without orders', async () => {
-    const stage = new WatchStage();
-    const attempt = stage.attempt();
-    await pass(10 * second);
-    attempt.cancel({ notFound: true });
-    await pass(10 * second);
-    expect(stage.started).toEqual([]);
-  });
 });

@@ -41,13 +41,6 @@ describe('an active order', () => {
   ])('is read less often the longer its status lasts: after %d minutes every %d ms', (minutes, everyMs) => {
     expect(pace({ since: now - minutes * minute })).toBe(everyMs);
   });
-
-  it('never gets faster with age', () => {
-    forAny(inputs, cadences, fc.nat(30 * 24 * hour), (input, settings, older) => {
-      const later = { ...input, since: input.since - older };
-      expect(nextReadMs(later, settings)).toBeGreaterThanOrEqual(nextReadMs(input, settings));
-    });
-  });
 });
 
 describe('a reserved order', () => {

@@ -219,21 +219,6 @@ describe('any order', () => {
     });
   });
 
-  const rank = { stuckInStatus: 1, latePickup: 2, customerCare: 3 };
-  const rankOf = (about: OpenOrder, watch: Watch) => {
-    const code = codeOf(about, watch);
-    return code === null ? 0 : rank[code];
-  };
-
-  it('keeps its concern as time goes on, or gets one that outranks it', () => {
-    forAny(orders(known), watches, fc.nat(10 * day), (about, watch, laterMs) => {
-      const before = { ...about, since: about.since ?? now };
-      const shown = codeOf(before, watch);
-      const later = { ...before, now: now + laterMs, shown: shown ?? before.shown };
-      expect(rankOf(later, watch)).toBeGreaterThanOrEqual(rankOf(before, watch));
-    });
-  });
-
   it('keeps the concern that one worker found for a worker whose clock is up to a minute behind', () => {
     forAny(orders(known), watches, fc.nat(minute), (about, watch, behindMs) => {
       const before = { ...about, since: about.since ?? now - behindMs, shown: null };

@@ -8,7 +8,7 @@ import { isQuiet } from '../../support/order/courses.js';
 import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { rideUnderWay, stands } from '../../support/ride/rides.js';
-import { attributeOf, continued, detailsOf, eventsOf, isWatched } from '../../support/runs.js';
+import { attributeOf, detailsOf, eventsOf, isWatched } from '../../support/runs.js';
 
 const stuckAfterMs = 3_000;
 /** Thresholds that a test can wait for. */
@@ -24,10 +24,10 @@ const showsCode = (handle: FollowHandle, code: string | null) =>
 type Followed = { orderId: string; handle: FollowHandle };
 
 /** Follows an order with this status, and has another workflow told of it. */
-async function followed(status: string, limits?: { maxEvents: number; maxSignals: number }) {
+async function followed(status: string) {
   const told = await startToldWorkflow(stack);
   const orderId = stack.newOrder('business', [[status, 0]]);
-  const handle = await stack.follow('business', orderId, { notify: [told.receiver] }, limits);
+  const handle = await stack.follow('business', orderId, { notify: [told.receiver] });
   await shows(handle, { status });
   /** Status and attention of each notice. */
   const course = async () =>
@@ -112,30 +112,6 @@ describe.concurrent('attention about the ride', () => {
     change(order, 'Waiting');
     await showsCode(order.handle, null);
     await vi.waitFor(async () => expect((await order.course()).slice(2)).toEqual([['Waiting', null]]), patient);
-  });
-
-  it('gives way to trouble of the plumbing, and comes back without another notice', async () => {
-    const order = await followed('CareReq');
-    await showsCode(order.handle, 'customerCare');
-    const { since } = (await trailOf(order.handle)).attention ?? {};
-    const fault = stack.sandbox.setFault({ kind: 'forbidden', orderId: order.orderId });
-    await showsCode(order.handle, 'forbidden');
-    stack.sandbox.clearFault(fault);
-    await order.handle.executeUpdate('refreshOrder');
-    await shows(order.handle, { attention: expect.objectContaining({ code: 'customerCare', since }) });
-    expect(await order.course()).toEqual([['CareReq', 'customerCare']]);
-  });
-
-  it('stays when a run continues as new, and is not told again', async () => {
-    const order = await followed('CareReq', { maxEvents: 1_000, maxSignals: 2 });
-    await showsCode(order.handle, 'customerCare');
-    const { attention: shown } = await trailOf(order.handle);
-    for (let times = 0; times < 2; times += 1) await deliver(order.handle, newDelivery());
-    await continued(order.handle);
-    const next = stack.client.workflow.getHandle(order.handle.workflowId) as FollowHandle;
-    expect(await next.executeUpdate('refreshOrder')).toMatchObject({ status: 'CareReq', attention: shown });
-    expect(await attributeOf(next, 'RideAttention')).toBe('customerCare');
-    expect(await order.course()).toEqual([['CareReq', 'customerCare']]);
   });
 
   it('of its order is what a ride shows, too, beside its own attention', async () => {

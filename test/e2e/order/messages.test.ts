@@ -106,18 +106,6 @@ describe('a delivery', () => {
     expect(trail).toMatchObject({ status: 'Driving', pushed: true, attention: null });
   });
 
-  it('that the run cannot read still leads to a read and harms nothing', async () => {
-    const { orderId, handle } = await followed();
-    for (const junk of [null, 7, { deliveries: [null, { deliveryId: 5 }] }, { other: true }]) {
-      await handle.signal('deliveryReceived', junk as never);
-    }
-    await expect.poll(() => readsOf(orderId).length).toBeGreaterThan(1);
-    await handle.signal('deliveryReceived', { deliveries: [] } as never);
-    await handle.executeUpdate('refreshOrder');
-    const trail = await trailOf(handle);
-    expect(trail).toMatchObject({ status: 'Routing', deliveries: { received: 5 }, pushed: false });
-  });
-
   it('goes ahead of polls, unless the order was never read', async () => {
     const { orderId, handle } = await followed();
     await announce(orderId, handle, 'Confirmed');
@@ -147,13 +135,6 @@ describe('an update', () => {
     expect(events.filter((event) => event.activityTaskCancelRequestedEventAttributes)).toEqual([]);
     stack.sandbox.setStatus('business', orderId, 'Driving');
     expect(await handle.executeUpdate('refreshOrder')).toMatchObject({ status: 'Driving', pushed: false });
-  });
-
-  it('stopFollowing ends the run with the outcome stopped', async () => {
-    const { handle } = await followed('Driving');
-    const answer = await handle.executeUpdate('stopFollowing', { args: [{ reason: 'not ours' }] });
-    expect(answer).toMatchObject({ outcome: 'stopped', terminal: false });
-    expect(await handle.result()).toMatchObject({ outcome: 'stopped', status: 'Driving' });
   });
 
   it('stopFollowing that comes while a run gives way to the next is answered with its outcome', async () => {

@@ -1,5 +1,4 @@
 import type { AccountName } from '../../domain/keys.js';
-import { pollsPerSecond } from '../../domain/watch.js';
 
 /** Requests per second of each account, as a mean over about a second. */
 export type Usage = ReturnType<typeof createUsage>;
@@ -21,20 +20,21 @@ export function createUsage(now: () => number = Date.now) {
   };
 }
 
-/** When the watch of an account may send its next poll. */
-export type Share = ReturnType<typeof createShare>;
+/** When something may be done once more, at a rate that may change. */
+export type Turns = ReturnType<typeof createTurns>;
 
-/** A late timer is made up for by so much, and no more: a process that was paused must not send all at once. */
-const catchUpMs = 50;
-
-/** See `Share`. Each poll waits for the one before it, by the rate of the moment. */
-export function createShare(budget: number, standing: () => { used: number; isOnlyOne: boolean }, now: () => number) {
+/** See `Turns`. Each turn waits for the one before it, by the rate of the moment. Turns not taken in the last `catchUpMs` are made up for. */
+export function createTurns(perSecond: () => number, catchUpMs: number, now: () => number) {
   let lastAt = Number.NEGATIVE_INFINITY;
-  const nextAt = (): number => lastAt + 1_000 / pollsPerSecond(budget, standing());
+  const nextAt = (): number => lastAt + 1_000 / perSecond();
+  const waitMs = (): number => Math.max(0, nextAt() - now());
   return {
-    waitMs: (): number => Math.max(0, nextAt() - now()),
-    take(): void {
+    waitMs,
+    /** False: the turn has not come yet. */
+    take(): boolean {
+      if (waitMs() > 0) return false;
       lastAt = Math.max(nextAt(), now() - catchUpMs);
+      return true;
     },
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createShare, createUsage } from '../../../src/activities/watch/share.js';
+import { createTurns, createUsage } from '../../../src/activities/watch/rates.js';
+import { pollsPerSecond } from '../../../src/domain/watch.js';
 import { account, mostWithin } from './stage.js';
 
 const { name } = account;
@@ -9,8 +10,8 @@ const budget = 16;
 function played(seconds: number, callsAt: (second: number) => number, processes = 1) {
   let now = 0;
   const usage = createUsage(() => now);
-  const standing = () => ({ used: usage.perSecond(name) * processes, isOnlyOne: true });
-  const share = createShare(budget, standing, () => now);
+  const rate = () => pollsPerSecond(budget, { used: usage.perSecond(name) * processes, isOnlyOne: true });
+  const turns = createTurns(rate, 50, () => now);
   const polls: number[] = [];
   const calls: number[] = [];
   for (let owed = 0; now < seconds * 1_000; now += 1) {
@@ -19,9 +20,7 @@ function played(seconds: number, callsAt: (second: number) => number, processes 
       usage.count(name);
       calls.push(now);
     }
-    if (share.waitMs() > 0) continue;
-    share.take();
-    polls.push(now);
+    if (turns.take()) polls.push(now);
   }
   const within = (from: number, to: number) => polls.filter((at) => at >= from * 1_000 && at < to * 1_000).length;
   return { polls, calls, within };
@@ -58,35 +57,21 @@ describe('other calls of the account', () => {
     const { within } = played(30, () => 0.2 * budget, 3);
     expect(within(10, 30) / 20).toBeCloseTo(0.4 * budget, 0);
   });
-
-  it('of another account take nothing', () => {
-    const usage = createUsage(() => 0);
-    usage.count(name);
-    expect(usage.perSecond('other' as typeof name)).toBe(0);
-    expect(usage.perSecond(name)).toBeGreaterThan(0);
-  });
 });
 
-it('a mean of calls is their rate, and forgets within seconds', () => {
+it.each([
+  [50, 1],
+  [200, 3],
+])('after a pause of the process only the turns of %i ms are made up for', (catchUpMs, turnsAtOnce) => {
   let now = 0;
-  const usage = createUsage(() => now);
-  for (; now < 10_000; now += 100) usage.count(name);
-  expect(usage.perSecond(name)).toBeGreaterThan(9);
-  expect(usage.perSecond(name)).toBeLessThan(11);
-  now += 5_000;
-  expect(usage.perSecond(name)).toBeLessThan(0.1);
-});
-
-it('a pause of the process is not made up for', () => {
-  let now = 0;
-  const share = createShare(
-    budget,
-    () => ({ used: 0, isOnlyOne: true }),
+  const turns = createTurns(
+    () => 10,
+    catchUpMs,
     () => now,
   );
-  share.take();
+  expect(turns.take()).toBe(true);
   now = 60_000;
-  let sent = 0;
-  for (; share.waitMs() === 0; sent += 1) share.take();
-  expect(sent).toBe(1);
+  let taken = 0;
+  while (turns.take()) taken += 1;
+  expect([taken, turns.waitMs()]).toEqual([turnsAtOnce, 100 - (catchUpMs % 100)]);
 });
