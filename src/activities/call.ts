@@ -1,7 +1,6 @@
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import type { ApplicationFailure } from '@temporalio/common';
 import { parseCallBody } from '../contracts/call-bodies.js';
-import { withDuplicatesAdded } from '../contracts/order-reply.js';
 import type { Account } from '../domain/account.js';
 import type { TroubleCode } from '../domain/attention.js';
 import {
@@ -86,10 +85,7 @@ export function createCallActivities(ports: CallActivityPorts) {
           throw error;
         });
       });
-      if (!result) return mayNotSend(claimedBefore);
-      const isRepeat = sentBefore === 'unknown' && operation === 'addReferenceCode';
-      const body = isRepeat ? withDuplicatesAdded(result.body, call.body) : result.body;
-      return { kind: 'done', result: { ...result, body } };
+      return result ? { kind: 'done', result } : mayNotSend(claimedBefore);
     } catch (error) {
       const known = toCallTrouble(error, given, now(), pauseAfterMs(number));
       const trouble = known ?? passingTrouble(given, `an attempt broke off: ${nameOf(error)}`);
