@@ -51,7 +51,6 @@ export function createCallActivities(ports: CallActivityPorts) {
   async function attempt({
     sent: sentBefore,
     isReadFirst,
-    isWithdrawn,
     number,
     updateId,
     ...given
@@ -71,13 +70,10 @@ export function createCallActivities(ports: CallActivityPorts) {
         return result ? { kind: 'done', result } : { kind: 'noEffect' };
       }
       if (sentBefore === 'unknown' && isUnrepeatable) return mayNotSend('a worker stopped during the request');
-      const claim = (by?: string) => claims.takeAsked(runOfActivity(), `${operation} ${number}`, updateId, by);
-      // One that was lost after its claim is made again.
-      if (isWithdrawn) return (await claim('the withdrawal')) ? { kind: 'noEffect' } : mayNotSend(claimedBefore);
       let isClaimed = !isCreate;
       const scope = rideApi.scopeOf(account, operation);
       const result = await authorized(account, scope, async (token) => {
-        isClaimed ||= await claim();
+        isClaimed ||= await claims.takeAsked(runOfActivity(), `${operation} ${number}`, updateId);
         if (!isClaimed) return null;
         sent = 'unknown';
         return await rideApi.callOperation(account, call, token).catch((error: unknown) => {

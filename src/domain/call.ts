@@ -153,8 +153,6 @@ export interface CallAttempt extends ServiceCall, Pick<SentBefore, 'sent' | 'isR
   number: number;
   /** The id of the update by which a person asked for it; null: the run makes it by itself. */
   updateId: string | null;
-  /** The caller has withdrawn the call: the attempt only finds out whether an earlier one may have sent it. */
-  isWithdrawn?: true;
 }
 
 /** How an attempt ended. `noEffect`: a read of the order does not show the call. */

@@ -124,19 +124,6 @@ async function change(call: ServiceCall, { attempts, updateId, onStore }: CallCo
 const failureOf = ({ type, message, details }: CallFailure): ApplicationFailure =>
   ApplicationFailure.create({ type, message, details, nonRetryable: true });
 
-/** Has no attempt sent this call, which its caller has withdrawn? An operator may have reset the run to a point before it was sent. */
-export async function isUnsent(call: ServiceCall, attempts: CallCourse['attempts']): Promise<boolean> {
-  attempts.made += 1;
-  const nothing = { sent: 'no', isReadFirst: false } as const;
-  const withdrawn = { ...call, ...nothing, number: attempts.made, updateId: null, isWithdrawn: true } as const;
-  for (let tried = 1; ; tried += 1) {
-    const end = await attempt(withdrawn, effortMs(call.operation));
-    if (end.kind !== 'failed') return true;
-    if (end.sent === 'unknown') return false;
-    await sleep(pauseAfterMs(tried), { summary: `Until ${call.operation} is looked up again` });
-  }
-}
-
 async function attempt(call: CallAttempt, leftMs: number): Promise<AttemptEnd & { stores?: true }> {
   const { startToCloseTimeout, priority } = callTerms(call.operation);
   const { attemptCall } = proxyActivities<CallActivities>({
@@ -153,7 +140,7 @@ async function attempt(call: CallAttempt, leftMs: number): Promise<AttemptEnd & 
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     const isUntaken = error.cause instanceof TimeoutFailure && error.cause.timeoutType === 'SCHEDULE_TO_START';
     const why = isUntaken ? 'no worker of the account took it in time' : 'a worker stopped during the attempt';
-    const isUnsent = isUntaken || call.isReadFirst || call.isWithdrawn;
+    const isUnsent = isUntaken || call.isReadFirst;
     return { kind: 'failed', sent: isUnsent ? 'no' : 'unknown', trouble: passingTrouble(call, why) };
   }
 }

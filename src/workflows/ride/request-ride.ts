@@ -28,10 +28,10 @@ import {
 } from '../../domain/ride/ride.js';
 import { requestRideId } from '../../domain/workflow-ids.js';
 import { waitingOptions } from '../activity-options.js';
-import { isUnsent, performCall } from '../business-call.js';
+import { performCall } from '../business-call.js';
 import { isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { writeAccount } from '../search-attributes.js';
-import { awaitEnd, followAgain, startFollowing } from './following.js';
+import { awaitEnd, followAgain, startFollowing, wasReset } from './following.js';
 import { listen } from './inbox.js';
 import { readReceipt } from './receipt.js';
 import {
@@ -104,7 +104,7 @@ function open(rawInput: RequestRideInput, { limits, carried }: RequestRideProgre
 /** Ends when the service has named the order, or a caller withdrew the ride before the first request. */
 async function orderRide(ride: Ride): Promise<void> {
   while (ride.standing.orderId === null) {
-    if (ride.isWithdrawn && (await isUnsent(createOf(ride), ride.attempts))) return;
+    if (ride.isWithdrawn && !(await wasReset())) return;
     if (ride.isWithdrawn)
       showOutcomeUnknown(ride, 'This run was reset to a point before the create, which another one may have sent.');
     await (ride.standing.attention === null ? create(ride) : awaitResolution(ride));

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Info } from '@temporalio/activity';
 import type { ApplicationFailure } from '@temporalio/common';
 import { createAuthorizedCall, createQuietTimes } from '../../../src/activities/authorized-call.js';
@@ -73,15 +72,16 @@ export function createCallStage(
   const tokens = tokensInOrder();
   const clock = { now: start };
   const now = () => clock.now;
-  const claimed = new Map<string, string>();
+  const claimed = new Set<string>();
   const { callService, attemptCall } = createCallActivities({
     account: (name: AccountName) => (name === 'partner' ? partnerAccount() : businessAccount()),
     rideApi: createRideApi({ profile: parseContractProfile(overrides), http, now, keepsPersonalData }),
     call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now }),
     claims: {
-      async takeAsked(_run, name, _updateId, by = randomUUID()) {
-        if (!claimed.has(name)) claimed.set(name, by);
-        return claimed.get(name) === by;
+      async takeAsked(_run, name) {
+        const isFirst = !claimed.has(name);
+        claimed.add(name);
+        return isFirst;
       },
     },
     stores,

@@ -77,24 +77,14 @@ it.each([{}, repeatable])(
   async (profile) => {
     const stage = createCallStage([created], profile);
     await stage.change(create);
-    for (const again of [create, { ...create, isWithdrawn: true } as const])
-      expect((await stage.change(again)).end).toMatchObject({
-        kind: 'failed',
-        sent: 'unknown',
-        trouble: { isFinal: true },
-      });
+    expect((await stage.change(create)).end).toMatchObject({
+      kind: 'failed',
+      sent: 'unknown',
+      trouble: { isFinal: true },
+    });
     expect(stage.requests).toHaveLength(1);
   },
 );
-
-it('a withdrawn create claims its place and sends nothing', async () => {
-  const stage = createCallStage([created]);
-  const withdrawn = { ...create, isWithdrawn: true } as const;
-  expect((await stage.change(withdrawn)).end).toEqual({ kind: 'noEffect' });
-  expect((await stage.change(withdrawn)).end, 'its answer was lost').toEqual({ kind: 'noEffect' });
-  expect((await stage.change(create)).end).toMatchObject({ sent: 'unknown' });
-  expect(stage.requests).toEqual([]);
-});
 
 it('a create is sent again when the service surely did not take it', async () => {
   const { result, sent } = await played(create, [unsent(), reply(429), created]);
