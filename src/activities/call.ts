@@ -1,14 +1,12 @@
-import { activityInfo, cancellationSignal } from '@temporalio/activity';
-import type { ApplicationFailure } from '@temporalio/common';
 import { parseCallBody } from '../contracts/call-bodies.js';
 import type { Account } from '../domain/account.js';
 import type { TroubleCode } from '../domain/attention.js';
 import {
   type AttemptEnd,
-  type BusinessCallResult,
   type CallAttempt,
   type CallFailureType,
   type CallTrouble,
+  isChanging,
   passingTrouble,
   pauseAfterMs,
   type Sent,
@@ -21,12 +19,11 @@ import { RideApiError, sentBy } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { SealingError } from '../sealing/sealer.js';
 import { type AuthorizedCall, QuietTime } from './authorized-call.js';
-import { plainFailure, toDelay } from './failures.js';
 import { meaningOf, sealingRemedy } from './looking.js';
 import { type Claims, runOfActivity } from './runs.js';
 import { TokenUnavailable } from './token.js';
 
-/** The ports of the activities. */
+/** The ports of the activity. */
 export interface CallActivityPorts {
   /** Throws a retryable failure when this process does not hold the account. */
   account(name: AccountName): Account;
@@ -38,13 +35,13 @@ export interface CallActivityPorts {
   now?: () => number;
 }
 
-/** The activities that carry out calls, as workflows see them. */
+/** The activity that carries out calls, as workflows see it. */
 export type CallActivities = ReturnType<typeof createCallActivities>;
 
 const claimedBefore =
   'it was not sent, since another attempt, or another run before a reset of this one, may have sent it already';
 
-/** Makes the activities. One attempt is one request; reads are repeated by Temporal's retry, changing calls by the run. */
+/** Makes the activity. One attempt is one request, and the run repeats it. */
 export function createCallActivities(ports: CallActivityPorts) {
   const { account: accountOf, rideApi, call: authorized, claims, stores = false, now = Date.now } = ports;
 
@@ -75,9 +72,9 @@ export function createCallActivities(ports: CallActivityPorts) {
       const result = await authorized(account, scope, async (token) => {
         isClaimed ||= await claims.takeAsked(runOfActivity(), `${operation} ${number}`, updateId);
         if (!isClaimed) return null;
-        sent = 'unknown';
+        if (isChanging(operation)) sent = 'unknown';
         return await rideApi.callOperation(account, call, token).catch((error: unknown) => {
-          sent = sentBy(error, isUnrepeatable);
+          if (isChanging(operation)) sent = sentBy(error, isUnrepeatable);
           throw error;
         });
       });
@@ -92,21 +89,7 @@ export function createCallActivities(ports: CallActivityPorts) {
   }
 
   return {
-    /** One read for a caller. A failure with one of `callFailureTypes` is about the call; Temporal repeats any other. */
-    async callService(given: ServiceCall): Promise<BusinessCallResult> {
-      const { operation } = given;
-      try {
-        const account = accountOf(given.account);
-        const call: ServiceCall = { ...given, body: parseCallBody(operation, given.body) };
-        const send = (token: string) => rideApi.callOperation(account, call, token, cancellationSignal());
-        return await authorized(account, rideApi.scopeOf(account, operation), send);
-      } catch (error) {
-        const trouble = toCallTrouble(error, given, now(), pauseAfterMs(activityInfo().attempt));
-        throw trouble ? toFailure(trouble) : error;
-      }
-    },
-
-    /** One attempt of a changing call. It never fails for what the service or the network does: its end says what is known. */
+    /** One attempt of a call. It never fails for what the service or the network does: its end says what is known. */
     async attemptCall(given: CallAttempt): Promise<AttemptEnd & { stores?: true }> {
       return { ...(await attempt(given)), ...(stores ? { stores } : {}) };
     },
@@ -182,13 +165,3 @@ const isLastWord = (error: unknown): boolean => {
   if (!(error instanceof RideApiError)) return error instanceof InvalidInput;
   return !error.retryable && error.code !== 'TOKEN_REJECTED' && error.code !== 'UNEXPECTED_STATUS';
 };
-
-/** The failure of an attempt. */
-const toFailure = ({ type, message, details, isFinal, afterMs }: CallTrouble): ApplicationFailure =>
-  plainFailure({
-    type,
-    message,
-    details,
-    nonRetryable: isFinal,
-    ...(afterMs === undefined ? {} : { nextRetryDelay: toDelay(afterMs) }),
-  });

@@ -53,9 +53,8 @@ describe('a call', () => {
     [20, '86400', 600_000],
   ])('attempt %i waits for Retry-After %s or its own longer pause: %i ms', async (attempt, wish, waitMs) => {
     const stage = createCallStage([reply(503, undefined, { 'retry-after': wish })]);
-    const { failure } = await stage.attempt(callOf('products'), { attempt });
+    const { failure } = await stage.attempt(callOf('products'), attempt);
     expect(failure).toMatchObject({ type: 'Unavailable', nextRetryDelay: waitMs });
-    expect(failure?.stack, 'Temporal would keep it').toBe('');
   });
 });
 
