@@ -121,17 +121,6 @@ describe('a read', () => {
     expect(second?.seen).toMatchObject({ status: 200 });
   });
 
-  it('without payload encryption the answer to a read lacks who the driver is', async () => {
-    const driver = { name: 'D. Driver', phone: '1', image_url: 'x', rating: 5, vehicle: { model: 'M', plate: 'B 1' } };
-    const stage = createCallStage(
-      [reply(200, { status: 'Driving', supplier: { name: 'S', driver } })],
-      {},
-      { keepsPersonalData: false },
-    );
-    const { seen } = await stage.attempt(callOf('orderDetails'));
-    expect(seen?.body).toEqual({ status: 'Driving', supplier: {} });
-  });
-
   it('without payload encryption a refusal lacks the words of the service', async () => {
     const stage = createCallStage([refusal(422, 'SOME_RULE', 'Not for A. Rider.')], {}, { keepsPersonalData: false });
     const { failure } = await stage.attempt(callOf('orderDetails'));

@@ -102,7 +102,6 @@ describe('a URL of a ride is told', () => {
   });
 
   it.each([
-    ['for a field that is missing', { stops: undefined }],
     ['for a product that the service does not know', { product_id: randomUUID() }],
     ['for a phone number that cannot be sent', { stops: [stop('origin', 'pick_up', undefined, { user: badUser })] }],
   ])('that the create was refused %s, as the caller of the run is', async (_, order) => {
