@@ -119,8 +119,7 @@ function toRefusal(error: RideApiError, call: CallAsked): { type: CallFailureTyp
 /** What the messages about a call name. */
 type CallAsked = Pick<ServiceCall, 'operation' | 'account' | 'orderId'>;
 
-/** What a failed attempt means for the caller if it was the first. Undefined for an error that is not about the call, which
- *  Temporal repeats. */
+/** What a failed attempt means for the caller if it was the first. Undefined for an error that is not about the call. */
 export function toCallTrouble(
   error: unknown,
   call: CallAsked,

@@ -123,7 +123,7 @@ async function attempt(call: CallAttempt, leftMs: number): Promise<AttemptEnd & 
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     const isUntaken = error.cause instanceof TimeoutFailure && error.cause.timeoutType === 'SCHEDULE_TO_START';
     const why = isUntaken
-      ? 'no worker took it in time. Check that a worker of this account runs, then ask for it again.'
+      ? 'no worker took it in time. Check that a worker of this account runs.'
       : 'a worker stopped during the attempt';
     const isUnsent = isUntaken || call.isReadFirst || !isChanging(call.operation);
     return { kind: 'failed', sent: isUnsent ? 'no' : 'unknown', trouble: passingTrouble(call, why) };

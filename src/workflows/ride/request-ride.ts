@@ -111,9 +111,6 @@ async function orderRide(ride: Ride): Promise<void> {
   }
 }
 
-const createOf = ({ input: { account, order }, standing }: Ride) =>
-  ({ account, operation: 'createOrder', body: order, requestId: rideCallId(standing) }) as const;
-
 function showOutcomeUnknown(ride: Ride, why: string): void {
   ride.isWithdrawn = false;
   setStanding(ride, { attention: outcomeUnknown(why, new Date().toISOString()) });
@@ -122,11 +119,13 @@ function showOutcomeUnknown(ride: Ride, why: string): void {
 /** A cancellation of the run does not interrupt it, since the ride must know and follow an order that the service made. */
 async function create(ride: Ride): Promise<void> {
   ride.isSent = true;
-  const { attempts, resolvedBy: updateId } = ride;
+  const { input, standing, attempts, resolvedBy: updateId } = ride;
+  const { account, order } = input;
+  const call = { account, operation: 'createOrder', body: order, requestId: rideCallId(standing) } as const;
   const onStore = (): void => void ride.notifier.addStore(ride);
   try {
     const { orderId } = await CancellationScope.nonCancellable(() =>
-      performCall(createOf(ride), showsWaiting(ride), { attempts, updateId, onStore }),
+      performCall(call, showsWaiting(ride), { attempts, updateId, onStore }),
     );
     if (orderId === undefined)
       throw ApplicationFailure.nonRetryable('createOrder: the service named no order in its answer.', 'OutcomeUnknown');
