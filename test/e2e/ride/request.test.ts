@@ -182,8 +182,10 @@ describe('the run of the order', () => {
     const notify = [receiver, ...strangers];
     const { handle } = await ordered({ notify });
     const { orderId } = await handle.result();
-    const events = await eventsOf(runOf(orderId ?? ''));
-    const told = events.flatMap((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes ?? []);
+    const toldBy = async (run: Parameters<typeof eventsOf>[0]) =>
+      (await eventsOf(run)).flatMap((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes ?? []);
+    expect(await toldBy(handle), 'the ride itself tells no workflow').toEqual([]);
+    const told = await toldBy(runOf(orderId ?? ''));
     const receivers = new Set(told.map(({ workflowExecution }) => workflowExecution?.workflowId));
     expect(receivers).toEqual(new Set([handle.workflowId, ...notify.map(({ workflowId }) => workflowId)]));
     await expect.poll(async () => (await course()).at(-1)).toEqual(['Completed', 'completed']);
