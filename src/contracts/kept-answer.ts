@@ -31,6 +31,7 @@ const decimal = text(/^-?\d{1,7}(\.\d{1,4})?$/);
 const amount: Form = (value) => smallNumber(value) || decimal(value);
 const flag = among([true, false]);
 const uuid = text(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i);
+const word = text(/^(?=.{1,40}$)[A-Za-z]+(_[A-Za-z]+)*$/);
 /** An instant with nanoseconds has 35 characters. */
 const instant: Form = (value) => typeof value === 'string' && value.length <= 35 && readInstant(value) !== undefined;
 /** `words`: those that only the contract profile knows. */
@@ -58,11 +59,12 @@ const keptFields: readonly [string, Form][] = [
 const companyObjects = 'data products transportation delivery references errors field_errors'.split(' ');
 /** The same of answers about a company and its products. Elsewhere a word may be a name, and an id that of a person. */
 const companyFields: readonly [string, Form][] = [
-  ...each('name price_concept payment_types code field', text(/^(?=.{1,40}$)[A-Za-z]+(_[A-Za-z]+)*$/)),
+  ...each('transportation/name delivery/name price_concept payment_types', word),
+  ...each('errors/code field_errors/code field_errors/field', word),
   ...each('edit_future_order_enabled mandatory_destination allow_multi_riders mandatory', flag),
   ...each('has_errors', flag),
   ...each('edit_before_scheduled_at_min riders index', below(10_000)),
-  ...each('id product_id', (value) => smallNumber(value) || uuid(value)),
+  ...each('data/id references/id product_id', (value) => smallNumber(value) || uuid(value)),
 ];
 
 /**

@@ -76,6 +76,7 @@ describe('an answer as it is kept in clear', () => {
     ['another order id', 'orderDetails', { id: '15550100' }],
     ['an unknown status word', 'orderDetails', { status: 'Boxwell' }],
     ['a code of the supplier that may be a plate', 'orderDetails', { supplier: { code: 'SBX47' } }],
+    ['a name of a company', 'companySettings', { name: 'Boxwell', references: [{ name: 'Boxwell' }] }],
     ['a code of a passenger', 'orderDetails', { stops: [{ code: '4711', actions: [{ code: '4711' }] }] }],
     ['a text of the caller that was not sent', 'addReferenceCode', { data: [{ value: 'B2' }] }],
     ['an amount that may be a phone number', 'orderReceipt', { calculation: { tips: 15550100 } }],
