@@ -1,15 +1,12 @@
-import { activityInfo, cancellationSignal } from '@temporalio/activity';
-import type { ApplicationFailure } from '@temporalio/common';
 import { parseCallBody } from '../contracts/call-bodies.js';
-import { withDuplicatesAdded } from '../contracts/order-reply.js';
 import type { Account } from '../domain/account.js';
 import type { TroubleCode } from '../domain/attention.js';
 import {
   type AttemptEnd,
-  type BusinessCallResult,
   type CallAttempt,
   type CallFailureType,
   type CallTrouble,
+  isChanging,
   passingTrouble,
   pauseAfterMs,
   type Sent,
@@ -22,12 +19,11 @@ import { RideApiError, sentBy } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { SealingError } from '../sealing/sealer.js';
 import { type AuthorizedCall, QuietTime } from './authorized-call.js';
-import { plainFailure, toDelay } from './failures.js';
 import { meaningOf, sealingRemedy } from './looking.js';
 import { type Claims, runOfActivity } from './runs.js';
 import { TokenUnavailable } from './token.js';
 
-/** The ports of the activities. */
+/** The ports of the activity. */
 export interface CallActivityPorts {
   /** Throws a retryable failure when this process does not hold the account. */
   account(name: AccountName): Account;
@@ -39,20 +35,19 @@ export interface CallActivityPorts {
   now?: () => number;
 }
 
-/** The activities that carry out calls, as workflows see them. */
+/** The activity that carries out calls, as workflows see it. */
 export type CallActivities = ReturnType<typeof createCallActivities>;
 
 const claimedBefore =
   'it was not sent, since another attempt, or another run before a reset of this one, may have sent it already';
 
-/** Makes the activities. One attempt is one request; reads are repeated by Temporal's retry, changing calls by the run. */
+/** Makes the activity. One attempt is one request, and the run repeats it. */
 export function createCallActivities(ports: CallActivityPorts) {
   const { account: accountOf, rideApi, call: authorized, claims, stores = false, now = Date.now } = ports;
 
   async function attempt({
     sent: sentBefore,
     isReadFirst,
-    isWithdrawn,
     number,
     updateId,
     ...given
@@ -72,24 +67,18 @@ export function createCallActivities(ports: CallActivityPorts) {
         return result ? { kind: 'done', result } : { kind: 'noEffect' };
       }
       if (sentBefore === 'unknown' && isUnrepeatable) return mayNotSend('a worker stopped during the request');
-      const claim = (by?: string) => claims.takeAsked(runOfActivity(), `${operation} ${number}`, updateId, by);
-      // One that was lost after its claim is made again.
-      if (isWithdrawn) return (await claim('the withdrawal')) ? { kind: 'noEffect' } : mayNotSend(claimedBefore);
       let isClaimed = !isCreate;
       const scope = rideApi.scopeOf(account, operation);
       const result = await authorized(account, scope, async (token) => {
-        isClaimed ||= await claim();
+        isClaimed ||= await claims.takeAsked(runOfActivity(), `${operation} ${number}`, updateId);
         if (!isClaimed) return null;
-        sent = 'unknown';
+        if (isChanging(operation)) sent = 'unknown';
         return await rideApi.callOperation(account, call, token).catch((error: unknown) => {
-          sent = sentBy(error, isUnrepeatable);
+          if (isChanging(operation)) sent = sentBy(error, isUnrepeatable);
           throw error;
         });
       });
-      if (!result) return mayNotSend(claimedBefore);
-      const isRepeat = sentBefore === 'unknown' && operation === 'addReferenceCode';
-      const body = isRepeat ? withDuplicatesAdded(result.body, call.body) : result.body;
-      return { kind: 'done', result: { ...result, body } };
+      return result ? { kind: 'done', result } : mayNotSend(claimedBefore);
     } catch (error) {
       const known = toCallTrouble(error, given, now(), pauseAfterMs(number));
       const trouble = known ?? passingTrouble(given, `an attempt broke off: ${nameOf(error)}`);
@@ -100,21 +89,7 @@ export function createCallActivities(ports: CallActivityPorts) {
   }
 
   return {
-    /** One read for a caller. A failure with one of `callFailureTypes` is about the call; Temporal repeats any other. */
-    async callService(given: ServiceCall): Promise<BusinessCallResult> {
-      const { operation } = given;
-      try {
-        const account = accountOf(given.account);
-        const call: ServiceCall = { ...given, body: parseCallBody(operation, given.body) };
-        const send = (token: string) => rideApi.callOperation(account, call, token, cancellationSignal());
-        return await authorized(account, rideApi.scopeOf(account, operation), send);
-      } catch (error) {
-        const trouble = toCallTrouble(error, given, now(), pauseAfterMs(activityInfo().attempt));
-        throw trouble ? toFailure(trouble) : error;
-      }
-    },
-
-    /** One attempt of a changing call. It never fails for what the service or the network does: its end says what is known. */
+    /** One attempt of a call. It never fails for what the service or the network does: its end says what is known. */
     async attemptCall(given: CallAttempt): Promise<AttemptEnd & { stores?: true }> {
       return { ...(await attempt(given)), ...(stores ? { stores } : {}) };
     },
@@ -144,8 +119,7 @@ function toRefusal(error: RideApiError, call: CallAsked): { type: CallFailureTyp
 /** What the messages about a call name. */
 type CallAsked = Pick<ServiceCall, 'operation' | 'account' | 'orderId'>;
 
-/** What a failed attempt means for the caller if it was the first. Undefined for an error that is not about the call, which
- *  Temporal repeats. */
+/** What a failed attempt means for the caller if it was the first. Undefined for an error that is not about the call. */
 export function toCallTrouble(
   error: unknown,
   call: CallAsked,
@@ -190,13 +164,3 @@ const isLastWord = (error: unknown): boolean => {
   if (!(error instanceof RideApiError)) return error instanceof InvalidInput;
   return !error.retryable && error.code !== 'TOKEN_REJECTED' && error.code !== 'UNEXPECTED_STATUS';
 };
-
-/** The failure of an attempt. */
-const toFailure = ({ type, message, details, isFinal, afterMs }: CallTrouble): ApplicationFailure =>
-  plainFailure({
-    type,
-    message,
-    details,
-    nonRetryable: isFinal,
-    ...(afterMs === undefined ? {} : { nextRetryDelay: toDelay(afterMs) }),
-  });

@@ -33,8 +33,17 @@ interface StoreAnswer {
 /** The activities by which a ride uses the run that follows its order, as workflows see them. */
 export type FollowingActivities = ReturnType<typeof createFollowingActivities>;
 
-/** See `FollowingActivities`. `stores`: changes are recorded in a store. */
-export const createFollowingActivities = ({ orders, stores }: { orders: FollowedOrders; stores: boolean }) => ({
+/** The ports of these activities. */
+interface FollowingPorts {
+  orders: FollowedOrders;
+  /** Are changes recorded in a store? */
+  stores: boolean;
+  /** Was the run reset after this instant (epoch milliseconds)? */
+  wasReset(run: RunName, after: number): Promise<boolean>;
+}
+
+/** See `FollowingActivities`. */
+export const createFollowingActivities = ({ orders, stores, wasReset }: FollowingPorts) => ({
   /** The answer says whether this worker has a store. */
   async startFollowing(follow: StartFollowingInput): Promise<StoreAnswer | undefined> {
     await orders.start(follow);
@@ -49,6 +58,9 @@ export const createFollowingActivities = ({ orders, stores }: { orders: Followed
   },
 
   refreshFollowed: (key: FollowOrderKey): Promise<OrderTrail | null> => orders.refresh(key),
+
+  /** Did an operator ever reset the ride? Then another run of it may have sent what this one has not. */
+  wasRideReset: (): Promise<boolean> => wasReset(runOfActivity(), 0),
 });
 
 /** One update of a ride. The ride recognizes a repeated update by its id. */
@@ -109,9 +121,8 @@ export interface Claims {
    * from. Only then may the caller do what it claims. Rejects while Temporal does not answer, or has not recorded the claim.
    */
   take(run: RunName, name: string): Promise<boolean>;
-  /** The same for what a run that was reset must not do by itself, but for the update of this id that was sent to it after the reset.
-   *  Claims of one name by the same `by`, if given, are one. */
-  takeAsked(run: RunName, name: string, updateId: string | null, by?: string): Promise<boolean>;
+  /** The same for what a run that was reset must not do by itself, but for the update of this id that was sent to it after the reset. */
+  takeAsked(run: RunName, name: string, updateId: string | null): Promise<boolean>;
 }
 
 /** The run of the activity under way. */

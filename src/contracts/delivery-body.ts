@@ -26,14 +26,15 @@ export function createDeliveryReader(
   notOrderStatus: readonly string[],
 ): (body: JsonObject) => DeliveryReading {
   return (body) => {
-    const reading: DeliveryReading = findOrderId(body, pointers.orderId);
     const status = findStatus(body, pointers.status, notOrderStatus)?.word;
-    if (status !== undefined) reading.status = status;
     const eventType = findText(body, pointers.eventType);
-    if (eventType !== undefined) reading.eventType = eventType;
     const businessId = findText(body, pointers.businessId);
-    if (businessId !== undefined) reading.businessId = businessId;
-    return reading;
+    return {
+      ...findOrderId(body, pointers.orderId),
+      ...(status !== undefined && { status }),
+      ...(eventType !== undefined && { eventType }),
+      ...(businessId !== undefined && { businessId }),
+    };
   };
 }
 
@@ -57,13 +58,8 @@ export function whyToPark(
   return mustNameOrder[address.eventType] ? 'noOrderId' : null;
 }
 
-function findText(body: JsonObject, pointers: readonly string[]): string | undefined {
-  for (const pointer of pointers) {
-    const text = usableText(valueAt(body, pointer), maxTextLength);
-    if (text !== undefined) return text;
-  }
-  return undefined;
-}
+const findText = (body: JsonObject, pointers: readonly string[]): string | undefined =>
+  pointers.map((pointer) => usableText(valueAt(body, pointer), maxTextLength)).find((text) => text !== undefined);
 
 function findOrderId(
   body: JsonObject,

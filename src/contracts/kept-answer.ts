@@ -1,160 +1,105 @@
-import { z } from 'zod';
 import type { BusinessOperation } from '../domain/call.js';
 import { readInstant } from '../domain/instant.js';
 import { statusKey, toKnownStatus } from '../domain/order/status.js';
 import type { ReceiptAmounts } from '../domain/report.js';
 import type { ContractProfile } from './contract-profile.js';
-import { type JsonObject, ownValue, parentPointer, pointerTokens } from './json.js';
+import { isJsonObject, type JsonObject, ownValue, pointerTokens } from './json.js';
 
 /** Whether an answer keeps personal data. Default: no. */
 export interface Keeping {
   keepsPersonalData?: boolean | undefined;
 }
 
-/** The fields of an object that are kept, each if its value has this form. */
-type Fields = Record<string, z.ZodType>;
+/** May this value be kept? */
+type Form = (value: unknown) => boolean;
 
-const ifItFits = (form: z.ZodType) => form.optional().catch(undefined);
-const objectOf = (fields: Fields) =>
-  z.object(Object.fromEntries(Object.entries(fields).map(([name, form]) => [name, ifItFits(form)])));
-const listOf = (form: z.ZodType) =>
-  z.array(ifItFits(form)).transform((list) => list.filter((one) => one !== undefined));
-const fieldsOf = (form: z.ZodType, names: string): Fields =>
-  Object.fromEntries(names.split(' ').map((name) => [name, form]));
-
-const below = (limit: number) => z.number().gt(-limit).lt(limit);
+const text =
+  (pattern: RegExp): Form =>
+  (value) =>
+    typeof value === 'string' && pattern.test(value);
+const among =
+  (values: readonly unknown[]): Form =>
+  (value) =>
+    values.includes(value);
+const below =
+  (limit: number): Form =>
+  (value) =>
+    typeof value === 'number' && Math.abs(value) < limit;
 // A longer number may be a phone number.
 const smallNumber = below(10_000_000);
-const count = below(10_000);
-const flag = z.boolean();
-const amount = z.union([smallNumber, z.string().regex(/^-?\d{1,7}(\.\d{1,4})?$/)]);
-const shortId = z.union([smallNumber, z.guid()]);
-/** Only in answers that are about a company or its products: elsewhere it may be a name. */
-const word = z.string().regex(/^(?=.{1,40}$)[A-Za-z]+(_[A-Za-z]+)*$/);
-/** An instant with nanoseconds has 35 characters. Not `max`, with which zod looks into the `length` of an object, too. */
-const instant = z.string().refine((text) => text.length <= 35 && readInstant(text));
+const decimal = text(/^-?\d{1,7}(\.\d{1,4})?$/);
+const amount: Form = (value) => smallNumber(value) || decimal(value);
+const flag = among([true, false]);
+const uuid = text(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i);
+const word = text(/^(?=.{1,40}$)[A-Za-z]+(_[A-Za-z]+)*$/);
+/** An instant with nanoseconds has 35 characters. */
+const instant: Form = (value) => typeof value === 'string' && value.length <= 35 && readInstant(value) !== undefined;
 /** `words`: those that only the contract profile knows. */
-const statusAmong = (words: readonly string[]) =>
-  z.string().refine((text) => toKnownStatus(text) ?? words.some((known) => statusKey(known) === statusKey(text)));
+const statusAmong = (words: readonly string[] = []): Form => {
+  const own = words.map(statusKey);
+  return (value) => typeof value === 'string' && (toKnownStatus(value) !== undefined || own.includes(statusKey(value)));
+};
 
-/** The fields of an order beside its id and its status (assumed). The code of the supplier, which starts or ends a ride, is kept if it is a short number. */
-const orderFields = (status: z.ZodType): Fields => ({
-  ...fieldsOf(instant, 'requested_at scheduled_at will_arrive_at_pickup pickedup_at droppedoff_at'),
-  supplier: objectOf({ code: z.string().regex(/^\d{1,6}$/) }),
-  stops: listOf(
-    objectOf({
-      type: z.enum(['origin', 'on_going', 'destination']),
-      progress_status: status,
-      actions: listOf(objectOf({ type: z.enum(['pick_up', 'stop_by', 'drop_off']), status })),
-    }),
-  ),
-});
+const each = (names: string, form: Form): [string, Form][] => names.split(' ').map((name) => [name, form]);
 
-/** The service may put an answer into `data`, as it does with orders (assumed). */
-const orInData = (fields: Fields) => objectOf({ ...fields, data: objectOf(fields) });
+/** The objects of an order or a receipt that are looked into (assumed): not those of drivers, passengers and places. */
+const objects = 'data order supplier stops actions payment_summary calculation'.split(' ');
 
-/** A receipt (assumed). */
-const receipt = orInData({
-  payment_summary: objectOf({
-    currency_code: z.string().regex(/^[A-Z]{3}$/),
-    ...fieldsOf(amount, 'total_exc_tax total_inc_tax total_tax'),
-  }),
-  calculation: objectOf(
-    fieldsOf(
-      amount,
-      'additional_fee cancellation commissions commitment driving extras stop_points tech_fee tax tips tolls total_without_commissions',
-    ),
-  ),
-});
+/** The fields that are kept of these objects (assumed), each if its value has this form. */
+const keptFields: readonly [string, Form][] = [
+  ...each('requested_at scheduled_at will_arrive_at_pickup pickedup_at droppedoff_at', instant),
+  ...each('type', among(['origin', 'on_going', 'destination', 'pick_up', 'stop_by', 'drop_off'])),
+  ...each('status progress_status', statusAmong()),
+  ...each('supplier/code', text(/^\d{1,6}$/)), // it starts or ends a ride
+  ...each('currency_code', text(/^[A-Z]{3}$/)),
+  ...each('total_exc_tax total_inc_tax total_tax additional_fee cancellation commissions commitment driving', amount),
+  ...each('extras stop_points tech_fee tax tips tolls total_without_commissions', amount),
+];
 
-const product = objectOf({
-  product_id: z.guid(),
-  name: word,
-  price_concept: word,
-  edit_future_order_enabled: flag,
-  ...fieldsOf(count, 'edit_before_scheduled_at_min riders'),
-});
-const products: Fields = { transportation: listOf(product), delivery: listOf(product) };
+const companyObjects = 'data products transportation delivery references errors field_errors'.split(' ');
+/** The same of answers about a company and its products. Elsewhere a word may be a name, and an id that of a person. */
+const companyFields: readonly [string, Form][] = [
+  ...each('transportation/name delivery/name price_concept payment_types', word),
+  ...each('errors/code field_errors/code field_errors/field', word),
+  ...each('edit_future_order_enabled mandatory_destination allow_multi_riders mandatory', flag),
+  ...each('has_errors', flag),
+  ...each('edit_before_scheduled_at_min riders index', below(10_000)),
+  ...each('data/id references/id product_id', (value) => smallNumber(value) || uuid(value)),
+];
 
-const settings = orInData({
-  ...fieldsOf(flag, 'mandatory_destination allow_multi_riders'),
-  references: listOf(objectOf({ id: shortId, mandatory: flag })),
-  payment_types: listOf(word),
-});
-
-/** `sent`: the texts of the call. */
-const addedCodes = (sent: readonly unknown[]) =>
-  objectOf({
-    has_errors: flag,
-    data: listOf(objectOf({ id: shortId, value: z.string().refine((text) => sent.includes(text)) })),
-    errors: listOf(objectOf({ index: count, code: word, field_errors: listOf(objectOf({ field: word, code: word })) })),
+/**
+ * What is kept of a value: of an object the known fields, of a list what is kept of its entries. Undefined: nothing. `inside`: the names of the
+ * objects to look into; `parent`: that of the value.
+ */
+function kept(value: unknown, fields: ReadonlyMap<string, Form>, inside: readonly string[], parent = ''): unknown {
+  if (Array.isArray(value)) return value.flatMap((one) => kept(one, fields, inside, parent) ?? []);
+  if (!isJsonObject(value)) return undefined;
+  const entries = Object.entries(value).flatMap(([name, inner]) => {
+    const form = fields.get(`${parent}/${name}`) ?? fields.get(name);
+    if (form && Array.isArray(inner)) return [[name, inner.filter(form)]];
+    if (form?.(inner)) return [[name, inner]];
+    const found = inside.includes(name) ? kept(inner, fields, inside, name) : undefined;
+    return found === undefined ? [] : [[name, found]];
   });
-
-/** An object with these fields at each of the places, which are names on the way to it. */
-function objectAt(places: readonly (readonly string[])[], fields: Fields): z.ZodType {
-  const next = new Set(places.flatMap(([name]) => name ?? []));
-  const inner = [...next].map((name) => {
-    const below = places.flatMap(([first, ...rest]) => (first === name ? [rest] : []));
-    return [name, objectAt(below, fields)] as const;
-  });
-  return objectOf({ ...(places.some(({ length }) => length === 0) && fields), ...Object.fromEntries(inner) });
+  return Object.fromEntries(entries);
 }
 
-/** An order wherever the profile says that its status or its id stands. */
-function orderIn({ call: { orderId }, profile: { pointers, statuses } }: KeptCall): z.ZodType {
-  const { orderDetails, createOrder } = pointers;
-  const ids = [...orderDetails.orderId, ...createOrder.orderId];
-  const status = statusAmong(statuses.terminal);
-  const ownId = z.union([z.string(), z.number()]).refine((id) => String(id) === orderId);
-  const nameOf = (pointer: string): string => pointerTokens(pointer)?.at(-1) ?? '';
-  const places = [...orderDetails.status, ...ids].map((pointer) => pointerTokens(parentPointer(pointer)) ?? []);
-  return objectAt(places, {
-    ...orderFields(status),
-    ...Object.fromEntries(ids.map((pointer) => [nameOf(pointer), ownId])),
-    ...Object.fromEntries(orderDetails.status.map((pointer) => [nameOf(pointer), status])),
-  });
-}
-
-function formOf(about: KeptCall): z.ZodType {
-  const { operation, body } = about.call;
-  switch (operation) {
-    case 'companySettings':
-      return settings;
-    case 'products':
-      return orInData({ ...products, products: objectOf(products) });
-    case 'addReferenceCode':
-      return addedCodes(Array.isArray(body) ? body.map((one) => ownValue(one, 'value')) : []);
-    case 'orderReceipt':
-      return receipt;
-    case 'createOrder':
-    case 'orderDetails':
-    case 'updateOrder':
-    case 'cancelOrder':
-      return orderIn(about);
-  }
-}
-
-const impersonal = objectOf(orderFields(statusAmong([])));
-
-/** What is kept of an order in clear: nothing that can be about a driver or a passenger. */
-export const impersonalOrder = (order: unknown): unknown => ifItFits(impersonal).parse(order);
-
-/** The same of a receipt. */
-export const impersonalReceipt = (answer: JsonObject): JsonObject => receipt.parse(answer);
+/** What is kept of an order or a receipt in clear: nothing that can be about a driver or a passenger. */
+export const impersonal = (answer: unknown): unknown => kept(answer, new Map(keptFields), objects);
 
 /** The sums of a receipt. */
 export function toReceiptAmounts(answer: JsonObject): ReceiptAmounts {
-  const { payment_summary, data } = impersonalReceipt(answer);
+  const { payment_summary, data } = impersonal(answer) as JsonObject;
   const summary = payment_summary ?? ownValue(data, 'payment_summary');
-  const text = (name: string): string | null => {
+  const sum = (name: string): string | null => {
     const value = ownValue(summary, name);
     return value === undefined ? null : String(value);
   };
   return {
-    currency: text('currency_code'),
-    total: text('total_inc_tax'),
-    net: text('total_exc_tax'),
-    tax: text('total_tax'),
+    currency: sum('currency_code'),
+    total: sum('total_inc_tax'),
+    net: sum('total_exc_tax'),
+    tax: sum('total_tax'),
   };
 }
 
@@ -164,10 +109,30 @@ export interface KeptCall extends Keeping {
   profile: Pick<ContractProfile, 'pointers' | 'statuses'>;
 }
 
+const aboutCompany: readonly BusinessOperation[] = ['companySettings', 'products', 'addReferenceCode'];
+
 /**
  * What is kept of the answer to a call; null for no answer. It is the whole answer where personal data may be kept. Otherwise it is what
- * stands at a place and has a form that this module lists (the names are assumed): no name, phone number, picture, plate, address, free text.
+ * stands under a name and has a form that this module lists: no name, phone number, picture, plate, address, free text. Id and status of an
+ * order are kept wherever the profile says that they stand.
  */
-export function toKeptAnswer(answer: unknown, about: KeptCall): unknown {
-  return (about.keepsPersonalData ? answer : ifItFits(formOf(about)).parse(answer)) ?? null;
+export function toKeptAnswer(answer: unknown, { keepsPersonalData, call, profile }: KeptCall): unknown {
+  if (keepsPersonalData) return answer ?? null;
+  const { operation, orderId, body } = call;
+  if (aboutCompany.includes(operation)) {
+    const sent = Array.isArray(body) ? body.map((one) => ownValue(one, 'value')) : [];
+    return kept(answer, new Map([...companyFields, ['value', among(sent)]]), companyObjects) ?? null;
+  }
+  const { orderDetails, createOrder } = profile.pointers;
+  const ids = [...orderDetails.orderId, ...createOrder.orderId].map((pointer) => pointerTokens(pointer) ?? []);
+  const statuses = orderDetails.status.map((pointer) => pointerTokens(pointer) ?? []);
+  const status = statusAmong(profile.statuses.terminal);
+  const fields = new Map<string, Form>([
+    ...keptFields,
+    ...each('status progress_status', status),
+    ...statuses.map((names): [string, Form] => [names.at(-1) ?? '', status]),
+    ...ids.map((names): [string, Form] => [names.at(-1) ?? '', (id) => String(id) === orderId]),
+  ]);
+  const way = [...ids, ...statuses].flatMap((names) => names.slice(0, -1));
+  return kept(answer, fields, [...objects, ...way]) ?? null;
 }

@@ -3,7 +3,7 @@ import { statusKey, toRideStatus } from '../domain/order/status.js';
 import type { OrderReading } from '../domain/order/trail.js';
 import type { ContractProfile } from './contract-profile.js';
 import { isJsonObject, type JsonObject, ownValue, parentPointer, valueAt } from './json.js';
-import { impersonalOrder, impersonalReceipt, type Keeping } from './kept-answer.js';
+import { impersonal, type Keeping } from './kept-answer.js';
 import { UnusableReply } from './unusable-reply.js';
 
 /** What a service may need of an order besides its status. The texts are unchanged; the field names on the wire are assumed. */
@@ -102,7 +102,7 @@ export function parseOrderReply(
   const key = statusKey(status);
   const terminal = statuses.terminal.some((word) => statusKey(word) === key);
   const order = valueAt(body, parentPointer(found.pointer));
-  const details = parseRideDetails(keepsPersonalData ? order : impersonalOrder(order), terminal);
+  const details = parseRideDetails(keepsPersonalData ? order : impersonal(order), terminal);
   return { rawStatus: found.word, status, terminal, details };
 }
 
@@ -115,7 +115,7 @@ const maxReceiptLength = 65_536;
  */
 export function parseReceiptReply(body: unknown, { keepsPersonalData = false }: Keeping = {}): JsonObject | undefined {
   if (!isJsonObject(body) || JSON.stringify(body).length > maxReceiptLength) return undefined;
-  return keepsPersonalData ? body : impersonalReceipt(body);
+  return keepsPersonalData ? body : (impersonal(body) as JsonObject);
 }
 
 /** The order id in the answer to a create; undefined if it has no usable one. */
@@ -158,32 +158,3 @@ function holds(actual: unknown, wanted: unknown): boolean {
 const isSameInstant = (one: unknown, other: unknown): boolean =>
   [one, other].every((value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value)) &&
   Date.parse(String(one)) === Date.parse(String(other));
-
-/** Words for "exists already". Which one the service uses is unknown. */
-const duplicateCode = /duplicat|exist|taken|uniq|conflict/i;
-
-function codesOf(error: JsonObject): unknown[] {
-  const fields = error.field_errors;
-  return [error.code, ...(Array.isArray(fields) ? fields.map((field) => ownValue(field, 'code')) : [])];
-}
-
-const isDuplicate = (error: unknown): error is JsonObject & { index: number } =>
-  isJsonObject(error) &&
-  Number.isSafeInteger(error.index) &&
-  codesOf(error).some((code) => typeof code === 'string' && duplicateCode.test(code));
-
-/**
- * The answer to a repeated request that adds codes, where the first answer was lost. Codes that the service refuses as duplicates
- * were added by the first request, so they count as added, with a null `id`. Any other answer stays unchanged.
- */
-export function withDuplicatesAdded(body: unknown, sent: unknown): unknown {
-  const errors = ownValue(body, 'errors');
-  if (!isJsonObject(body) || !Array.isArray(errors) || !Array.isArray(sent)) return body;
-  const added = errors
-    .filter(isDuplicate)
-    .flatMap(({ index }) => (index in sent ? [{ id: null, value: ownValue(sent[index], 'value') }] : []));
-  if (added.length === 0) return body;
-  const left = errors.filter((error) => !(isDuplicate(error) && error.index in sent));
-  const data = Array.isArray(body.data) ? body.data : [];
-  return { ...body, has_errors: left.length > 0, data: [...data, ...added], errors: left };
-}

@@ -31,7 +31,7 @@ export const businessOperations = Object.keys(operationTerms) as BusinessOperati
 /** What messages about a call name. */
 type CallName = Pick<BusinessCallInput, 'operation' | 'account'>;
 
-/** One call for the activity `callService`. */
+/** One call, as it goes to the service. */
 export interface ServiceCall extends Omit<BusinessCallInput, 'key'> {
   /** The same in every attempt. Sent in the header, if the profile names one, by which the service may know a repeat (assumed). */
   requestId: string;
@@ -47,20 +47,14 @@ const showsInOrder = (operation: BusinessOperation): boolean => operationTerms[o
  * The failure types that a caller can switch on. The details of `Refused` are `{ status, code, message }` of the service.
  * `OutcomeUnknown`: the service may have carried out the call. `Unavailable`: it did not; it or a worker was missing.
  */
-const callFailureTypes = [
-  'InvalidInput',
-  'OrderNotFound',
-  'Forbidden',
-  'Refused',
-  'CredentialsRejected',
-  'OutcomeUnknown',
-  'Unavailable',
-] as const;
-
-/** One of `callFailureTypes`. */
-export type CallFailureType = (typeof callFailureTypes)[number];
-
-const isCallFailureType = (type: unknown): type is CallFailureType => callFailureTypes.some((known) => known === type);
+export type CallFailureType =
+  | 'InvalidInput'
+  | 'OrderNotFound'
+  | 'Forbidden'
+  | 'Refused'
+  | 'CredentialsRejected'
+  | 'OutcomeUnknown'
+  | 'Unavailable';
 
 /** How a call failed, for its caller. */
 export interface CallFailure {
@@ -68,19 +62,6 @@ export interface CallFailure {
   message: string;
   details: unknown[];
 }
-
-/** The failure of the activity `callService`, a read, as its caller gets it. Null stands for a timeout. */
-export function toCallFailure(
-  failure: { type?: unknown; message: string; details?: unknown[] | null | undefined } | null,
-  call: CallName,
-): CallFailure {
-  if (!failure) return passingTrouble(call, noEnd);
-  const { type, message, details } = failure;
-  return isCallFailureType(type) ? { type, message, details: details ?? [] } : passingTrouble(call, message);
-}
-
-const noEnd =
-  'no worker brought it to its end in time. Check that a worker of this account runs, then ask for it again.';
 
 const minuteMs = 60_000;
 
@@ -92,14 +73,12 @@ const effortMinutes: Record<OperationTerms['effect'], number> = {
   newCodes: 15,
 };
 
-/** How the activities of calls are carried out. Durations in milliseconds. */
-export const callTerms = (operation: BusinessOperation) => ({
+/** How one attempt of a call is carried out. Durations in milliseconds. */
+export const attemptTerms = {
   // Above the deadline of an HTTP call (20 s) and the wait for a token (10 s). Only this timeout reveals a dead worker.
   startToCloseTimeout: 40_000,
-  scheduleToCloseTimeout: effortMs(operation),
-  retry: { initialInterval: firstPauseMs, backoffCoefficient: 2, maximumInterval: longestPauseMs },
   priority: { priorityKey: 2 }, // a caller waits for it, and the call for its token
-});
+};
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
@@ -134,7 +113,7 @@ export interface CallTrouble extends CallFailure {
  */
 export type Sent = 'no' | 'yes' | 'unknown';
 
-/** What the attempts before the next one of a changing call have left. */
+/** What the attempts before the next one of a call have left. */
 export interface SentBefore {
   /** `unknown`: one of them may have been carried out. */
   sent: 'no' | 'unknown';
@@ -147,14 +126,12 @@ export interface SentBefore {
 /** Before the first attempt. */
 export const nothingSent: SentBefore = { sent: 'no', isReadFirst: false, refusal: null };
 
-/** One attempt of a changing call, for the activity `attemptCall`. */
+/** One attempt of a call, for the activity `attemptCall`. */
 export interface CallAttempt extends ServiceCall, Pick<SentBefore, 'sent' | 'isReadFirst'> {
   /** Counted through the whole chain of runs, so that no two attempts of the call have the same one. */
   number: number;
   /** The id of the update by which a person asked for it; null: the run makes it by itself. */
   updateId: string | null;
-  /** The caller has withdrawn the call: the attempt only finds out whether an earlier one may have sent it. */
-  isWithdrawn?: true;
 }
 
 /** How an attempt ended. `noEffect`: a read of the order does not show the call. */
@@ -177,7 +154,7 @@ export type AfterAttempt =
   | { act: 'fail'; failure: CallFailure }
   | { act: 'tryAgain'; before: SentBefore };
 
-/** The table of what follows an attempt of a changing call. `isOver`: the time of the whole effort is. */
+/** The table of what follows an attempt of a call. `isOver`: the time of the whole effort is. */
 export function afterAttempt(call: CallName, before: SentBefore, end: AttemptEnd, isOver = false): AfterAttempt {
   const fail = (trouble: CallTrouble, sent: SentBefore['sent']): AfterAttempt => ({
     act: 'fail',

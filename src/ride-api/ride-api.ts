@@ -124,12 +124,7 @@ const toOperationCall = (
 const businessCalls = (ask: Ask, { profile, keepsPersonalData }: RideApiOptions) => ({
   /** One business operation for a caller. Throws `RideApiError` (404 of a call about an order is ORDER_UNKNOWN), `UnusableReply`
    *  NO_ORDER_ID. `sentBy` says of a failure whether the service may have carried out the call. */
-  callOperation(
-    account: Account,
-    call: ServiceCall,
-    accessToken: string,
-    signal?: AbortSignal,
-  ): Promise<BusinessCallResult> {
+  callOperation(account: Account, call: ServiceCall, accessToken: string): Promise<BusinessCallResult> {
     const { operation, body: sent } = call;
     const read = ({ status, body }: ApiReply, isListed: boolean): BusinessCallResult | undefined => {
       const made = operation === 'createOrder' ? findCreatedOrder(body, profile.pointers) : undefined;
@@ -140,7 +135,7 @@ const businessCalls = (ask: Ask, { profile, keepsPersonalData }: RideApiOptions)
       return { operation, status, body: kept, ...(made && { orderId: made }) };
     };
     return ask(account, toOperationCall(call, accessToken), read, {
-      ...{ signal, notFound: isAboutOrder(operation) ? 'ORDER_UNKNOWN' : 'NOT_FOUND' },
+      notFound: isAboutOrder(operation) ? 'ORDER_UNKNOWN' : 'NOT_FOUND',
       phones: keepsPersonalData ? phonesIn(sent) : undefined, // the service's own words may name a person
     });
   },

@@ -17,8 +17,8 @@ const recordedWithinMs = 12_000;
 export const createClaims = (client: Client, stores = false): Claims => ({
   take: (run, name) => isFirst(client, { run, name, stores }, () => historiesBehind(client, run)),
   // A run that was reset does not name the other runs that were made of the same one: one of these may have done it.
-  async takeAsked(run, name, updateId, by) {
-    return await isFirst(client, { run, name: `${name} ${updateId ?? ''}`, by, stores }, async () => {
+  async takeAsked(run, name, updateId) {
+    return await isFirst(client, { run, name: `${name} ${updateId ?? ''}`, stores }, async () => {
       const own = await eventsOf(client, run);
       return wasResetSince(own, updateId) ? [] : [own];
     });
@@ -28,9 +28,10 @@ export const createClaims = (client: Client, stores = false): Claims => ({
 /** Claims it, and looks for the first claim of this name in these histories. */
 async function isFirst(
   client: Client,
-  { run, name, by = randomUUID(), stores }: { run: RunName; name: string; by?: string | undefined; stores: boolean },
+  { run, name, stores }: { run: RunName; name: string; stores: boolean },
   histories: () => Promise<HistoryEvents[]>,
 ): Promise<boolean> {
+  const by = randomUUID();
   const claim = { name, by, ...(stores && { stores }) };
   const isOpen = await runOf(client, run.workflowId, run.runId).signal(claimedSignal, claim, { withinMs });
   if (!isOpen) return false; // the run was reset or ended meanwhile

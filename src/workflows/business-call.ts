@@ -14,12 +14,12 @@ import type { Attention } from '../domain/attention.js';
 import {
   type AttemptEnd,
   afterAttempt,
+  attemptTerms,
   type BusinessCallInput,
   type BusinessCallResult,
   type CallAttempt,
   type CallFailure,
   callSummary,
-  callTerms,
   callWaits,
   effortMs,
   isChanging,
@@ -28,7 +28,6 @@ import {
   passingTrouble,
   pauseAfterMs,
   type ServiceCall,
-  toCallFailure,
 } from '../domain/call.js';
 import { businessCallId } from '../domain/workflow-ids.js';
 import { accountQueue } from './activity-options.js';
@@ -37,7 +36,7 @@ import { refuseBadInput, requireWorkflowId, whileLong } from './run-kit.js';
 import { writeAccount, writeAttention } from './search-attributes.js';
 
 /** One operation of the business interface. The workflow id holds the caller's key, so a repeated start has no second effect. Fails
- *  with one of `callFailureTypes`. */
+ *  with a `CallFailureType`. */
 export async function businessCall(rawInput: BusinessCallInput): Promise<BusinessCallResult> {
   const input = refuseBadInput(() => parseBusinessCallInput(rawInput));
   requireWorkflowId(businessCallId(input));
@@ -72,7 +71,7 @@ interface CallCourse {
 
 /**
  * Makes one call and repeats it, within a bounded time, while that is safe and may help. Throws a cancellation, or an `ApplicationFailure`
- * that is not retryable and has one of `callFailureTypes`. Calls `show` if the call takes long, and with null at its end.
+ * that is not retryable and has a `CallFailureType`. Calls `show` if the call takes long, and with null at its end.
  */
 export const performCall = (
   call: ServiceCall,
@@ -81,27 +80,11 @@ export const performCall = (
 ): Promise<BusinessCallResult> =>
   whileLong(
     (since) => show(since === null ? null : callWaits(call, since)),
-    () => (isChanging(call.operation) ? change(call, course) : read(call)),
+    () => carryOut(call, course),
   );
 
-/** Temporal repeats a read. */
-async function read(call: ServiceCall): Promise<BusinessCallResult> {
-  const { callService } = proxyActivities<CallActivities>({
-    ...callTerms(call.operation),
-    taskQueue: accountQueue(call.account),
-    cancellationType: 'TRY_CANCEL',
-    summary: callSummary(call),
-  });
-  try {
-    return await callService(call);
-  } catch (error) {
-    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    throw failureOf(toCallFailure(error.cause instanceof ApplicationFailure ? error.cause : null, call));
-  }
-}
-
-/** The run repeats a changing call, since only its history knows what was sent: an operator may reset an activity. */
-async function change(call: ServiceCall, { attempts, updateId, onStore }: CallCourse): Promise<BusinessCallResult> {
+/** The run repeats a call, since only its history knows what was sent: an operator may reset an activity. */
+async function carryOut(call: ServiceCall, { attempts, updateId, onStore }: CallCourse): Promise<BusinessCallResult> {
   const endsAt = Date.now() + effortMs(call.operation);
   let before = nothingSent;
   for (let tried = 1; ; tried += 1) {
@@ -124,27 +107,14 @@ async function change(call: ServiceCall, { attempts, updateId, onStore }: CallCo
 const failureOf = ({ type, message, details }: CallFailure): ApplicationFailure =>
   ApplicationFailure.create({ type, message, details, nonRetryable: true });
 
-/** Has no attempt sent this call, which its caller has withdrawn? An operator may have reset the run to a point before it was sent. */
-export async function isUnsent(call: ServiceCall, attempts: CallCourse['attempts']): Promise<boolean> {
-  attempts.made += 1;
-  const nothing = { sent: 'no', isReadFirst: false } as const;
-  const withdrawn = { ...call, ...nothing, number: attempts.made, updateId: null, isWithdrawn: true } as const;
-  for (let tried = 1; ; tried += 1) {
-    const end = await attempt(withdrawn, effortMs(call.operation));
-    if (end.kind !== 'failed') return true;
-    if (end.sent === 'unknown') return false;
-    await sleep(pauseAfterMs(tried), { summary: `Until ${call.operation} is looked up again` });
-  }
-}
-
 async function attempt(call: CallAttempt, leftMs: number): Promise<AttemptEnd & { stores?: true }> {
-  const { startToCloseTimeout, priority } = callTerms(call.operation);
   const { attemptCall } = proxyActivities<CallActivities>({
-    ...{ startToCloseTimeout, priority, taskQueue: accountQueue(call.account) },
+    ...attemptTerms,
+    taskQueue: accountQueue(call.account),
     scheduleToStartTimeout: Math.max(leftMs, 1),
     retry: { maximumAttempts: 1 },
-    // The result matters, and an attempt ends soon.
-    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+    // The result of a change matters, and an attempt ends soon.
+    cancellationType: isChanging(call.operation) ? 'WAIT_CANCELLATION_COMPLETED' : 'TRY_CANCEL',
     summary: call.isReadFirst ? `Was it carried out: ${callSummary(call)}` : callSummary(call),
   });
   try {
@@ -152,8 +122,10 @@ async function attempt(call: CallAttempt, leftMs: number): Promise<AttemptEnd & 
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     const isUntaken = error.cause instanceof TimeoutFailure && error.cause.timeoutType === 'SCHEDULE_TO_START';
-    const why = isUntaken ? 'no worker of the account took it in time' : 'a worker stopped during the attempt';
-    const isUnsent = isUntaken || call.isReadFirst || call.isWithdrawn;
+    const why = isUntaken
+      ? 'no worker took it in time. Check that a worker of this account runs.'
+      : 'a worker stopped during the attempt';
+    const isUnsent = isUntaken || call.isReadFirst || !isChanging(call.operation);
     return { kind: 'failed', sent: isUnsent ? 'no' : 'unknown', trouble: passingTrouble(call, why) };
   }
 }

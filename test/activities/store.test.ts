@@ -39,6 +39,6 @@ it.each([true, false])('an attempt of a create tells whether the worker has a st
 
 it.each([true, false])('a worker says at the start of the following whether it has a store: %s', async (stores) => {
   const orders = { start: async () => undefined, readEnd: async () => null, refresh: async () => null };
-  const { startFollowing } = createFollowingActivities({ orders, stores });
+  const { startFollowing } = createFollowingActivities({ orders, stores, wasReset: async () => false });
   expect(await startFollowing({} as never)).toEqual(stores ? { stores } : undefined);
 });

@@ -76,6 +76,8 @@ describe('an answer as it is kept in clear', () => {
     ['another order id', 'orderDetails', { id: '15550100' }],
     ['an unknown status word', 'orderDetails', { status: 'Boxwell' }],
     ['a code of the supplier that may be a plate', 'orderDetails', { supplier: { code: 'SBX47' } }],
+    ['a name of a company', 'companySettings', { name: 'Boxwell', references: [{ name: 'Boxwell' }] }],
+    ['a code of a passenger', 'orderDetails', { stops: [{ code: '4711', actions: [{ code: '4711' }] }] }],
     ['a text of the caller that was not sent', 'addReferenceCode', { data: [{ value: 'B2' }] }],
     ['an amount that may be a phone number', 'orderReceipt', { calculation: { tips: 15550100 } }],
     ['an object in place of a text', 'orderDetails', { requested_at: { length: { toString: 1, valueOf: 1 } } }],
@@ -86,9 +88,9 @@ describe('an answer as it is kept in clear', () => {
 
   it('is null for no answer, and no deeper than what is known', () => {
     expect(keep('cancelOrder', undefined)).toBeNull();
-    expect(keep('createOrder', [order])).toBeNull();
+    expect(keep('createOrder', 'text')).toBeNull();
     const deep = JSON.parse(`${'{"data":[{"driver":'.repeat(5_000)}"N"${'}]}'.repeat(5_000)}`);
-    expect(keep('orderDetails', { ...deep, stops: [deep] })).toEqual({ stops: [{}] });
+    expect(keep('orderDetails', { ...deep, stops: [deep] })).toEqual({ data: [{}], stops: [{ data: [{}] }] });
   });
 
   it('is whole where personal data is kept', () => {

@@ -1,13 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defaultContractProfile as profile } from '../../src/contracts/default-contract-profile.js';
-import {
-  findCreatedOrder,
-  isCancelled,
-  isChanged,
-  parseOrderReply,
-  withDuplicatesAdded,
-} from '../../src/contracts/order-reply.js';
+import { findCreatedOrder, isCancelled, isChanged, parseOrderReply } from '../../src/contracts/order-reply.js';
 import { parseSubscriber, parseSubscriberList } from '../../src/contracts/subscriber-reply.js';
 import { parseTokenReply } from '../../src/contracts/token-reply.js';
 import { UnusableReply } from '../../src/contracts/unusable-reply.js';
@@ -157,18 +151,6 @@ describe('what an order shows of a call', () => {
   ])('%j after %j: changed is %s', (order, wanted, is) => {
     expect(isChanged({ order: { status: 'Reserved', ...order } }, wanted, profile)).toBe(is);
   });
-
-  const sent = [{ value: 'A1' }, { value: 'B2' }];
-  const otherErrors = [[{ index: 0, code: 'TOO_LONG' }], [{ index: 7, code: 'DUPLICATE' }]];
-  const taken = [{ index: 1, code: 'VALIDATION_ERROR', field_errors: [{ field: 'value', code: 'ALREADY_EXISTS' }] }];
-  const added = { has_errors: false, data: [{ id: null, value: 'B2' }], errors: [] };
-  it.each<[unknown, unknown?]>([
-    ...[undefined, {}, { has_errors: false, data: [] }, { errors: 'none' }].map((one): [unknown] => [one]),
-    ...otherErrors.map((errors): [unknown] => [{ errors }]),
-    [{ has_errors: true, errors: taken }, added],
-  ])('codes of a repeat count as added where their value exists, and %j stays as it came otherwise', (...pair) => {
-    expect(withDuplicatesAdded(pair[0], sent)).toEqual(pair.at(-1));
-  });
 });
 
 describe('the answer about a subscriber', () => {
@@ -244,17 +226,5 @@ describe('a token reply', () => {
     ...noTokens.map((access_token): [string, object] => ['NO_TOKEN', { access_token }]),
   ])('is refused as %s with %j', (reason, fields) => {
     expect(() => parseTokenReply({ ...reply, ...fields }, wanting('order'))).toThrow(code(reason));
-  });
-
-  it('never fails otherwise than with its own error, and never repeats the body', () => {
-    const any = fc.jsonValue();
-    const fields = { access_token: any, token_type: any, expires_in: any, scope: any };
-    forAny(fc.oneof(any, fc.record(fields, { requiredKeys: [] })), (value) => {
-      try {
-        expect(parseTokenReply(value, wanting()).lifetimeMs).toBeGreaterThan(0);
-      } catch (error) {
-        expect(error).toBeInstanceOf(UnusableReply);
-      }
-    });
   });
 });

@@ -33,19 +33,6 @@ describe('an order id', () => {
   });
 });
 
-describe('a refused key', () => {
-  it.each([
-    ['account', toAccountName],
-    ['orderId', toOrderId],
-  ] as const)('names the field %s, or the one that its caller says, and never repeats the value', (field, read) => {
-    for (const value of ['SECRET/VALUE', `SECRET${'x'.repeat(200)}`]) {
-      expect(() => read(value)).toThrow(new RegExp(`^${field}: `));
-      expect(() => read(value, 'notify[2].order')).toThrow(/^notify\[2\]\.order: /);
-      expect(() => read(value)).not.toThrow('SECRET');
-    }
-  });
-});
-
 describe('a scope', () => {
   it.each([
     ['', ''],

@@ -8,13 +8,6 @@ import { businessAccount, partnerAccount } from './accounts.js';
 import { answerJson, httpClient, rideApi, serve, serveBytes, textOf } from './loopback-server.js';
 
 describe('the client of the service', () => {
-  it('obtains a token', async () => {
-    const base = await serve((_, response) => answerJson(response, 200, given.partner));
-    const token = await rideApi().requestToken(partnerAccount(base), toScope('demand_partner'));
-    const granted = { accessToken: '<ACCESS_TOKEN>', lifetimeMs: 3_600_000 };
-    expect(token).toEqual(granted);
-  });
-
   it.each([
     ['urlencoded', 'application/x-www-form-urlencoded', 'client_secret=very+secret+%26+odd%2Bvalue'],
     ['multipart', 'multipart/form-data; boundary=', 'name="client_secret"\r\n\r\nvery secret & odd+value\r\n'],
@@ -31,27 +24,6 @@ describe('the client of the service', () => {
     expect(seen).toContain(secret);
     expect(seen).toContain('client_credentials');
     expect(seen).not.toContain('scope');
-  });
-
-  it('reads an order at the address of its interface, below a path as behind a gateway too', async () => {
-    const asked: unknown[] = [];
-    const base = await serve((request, response) => {
-      asked.push(request.url, request.headers.authorization);
-      answerJson(response, 200, { order: { order_id: 'a b', status: 'Completed' } });
-    });
-    const reading = { rawStatus: 'Completed', status: 'Completed', terminal: true, details: null };
-    for (const url of [base, `${base}/gateway`])
-      expect(await rideApi().readOrder(partnerAccount(url), toOrderId('a b'), 't0ken')).toEqual(reading);
-    const path = '/v1/private/orders/status/a%20b';
-    expect(asked).toEqual([path, 'Bearer t0ken', `/gateway${path}`, 'Bearer t0ken']);
-  });
-
-  it('waits for a Retry-After date as the service means it, though its own clock is a year ahead', async () => {
-    const dates = { Date: 'Thu, 01 May 2031 10:00:00 GMT', 'Retry-After': 'Thu, 01 May 2031 10:00:30 GMT' };
-    const base = await serve((_, response) => answerJson(response, 503, {}, dates));
-    const api = rideApi({}, { now: () => Date.parse('2032-05-01T10:00:00Z') });
-    const failed = { code: 'UPSTREAM_FAILED', retryAfterMs: 30_000 };
-    await expect(api.readOrder(partnerAccount(base), toOrderId('1'), 't')).rejects.toMatchObject(failed);
   });
 
   it('passes cancellation through both of its calls', async () => {

@@ -1,16 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowFailedError } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import type { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import {
-  type AttemptEnd,
-  type BusinessOperation,
-  passingTrouble,
-  type ServiceCall,
-  toCallFailure,
-} from '../../src/domain/call.js';
+import { type AttemptEnd, type BusinessOperation, passingTrouble, type ServiceCall } from '../../src/domain/call.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { searchAttributeNames } from '../../src/domain/search-attribute-names.js';
 import { businessCallStart, rideStart } from '../../src/temporal/starts.js';
@@ -24,7 +18,7 @@ const keyword = 2;
 const taskQueue = 'calls';
 
 /** What the activity does, and how often it was tried. */
-let act: (call: ServiceCall) => Promise<unknown>;
+let act: (call: ServiceCall) => Promise<{ message: string; afterMs?: number }>;
 let attempts: ServiceCall[];
 let env: TestWorkflowEnvironment;
 let workers: Worker[];
@@ -35,21 +29,17 @@ beforeAll(async () => {
   env = await startTimeSkippingServer();
   const searchAttributes = Object.fromEntries(Object.values(searchAttributeNames).map((name) => [name, keyword]));
   await env.connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
-  const callService = async (call: ServiceCall) => {
+  /** An attempt tells of its failure, and does not fail. */
+  const attemptCall = async (call: ServiceCall): Promise<AttemptEnd> => {
     attempts.push(call);
-    return await act(call);
+    const { message, afterMs } = await act(call);
+    return { kind: 'failed', sent: 'no', trouble: { ...passingTrouble(call, message), afterMs } };
   };
-  /** An attempt of a changing call tells of its failure, and does not fail. */
-  const attemptCall = (call: ServiceCall): Promise<AttemptEnd> =>
-    callService(call).then(
-      () => ({ kind: 'noEffect' }),
-      (error: ApplicationFailure) => ({ kind: 'failed', sent: 'no', trouble: passingTrouble(call, error.message) }),
-    );
   const connection = env.nativeConnection;
   const workflowBundle = { codePath: inject('workflowBundlePath') };
   workers = [
     await Worker.create({ connection, taskQueue, workflowBundle }),
-    await Worker.create({ connection, taskQueue: `${taskQueue}.business`, activities: { callService, attemptCall } }),
+    await Worker.create({ connection, taskQueue: `${taskQueue}.business`, activities: { attemptCall } }),
   ];
   running = Promise.all(workers.map((worker) => worker.run()));
 });
@@ -72,30 +62,24 @@ async function outcomeOf(operation: BusinessOperation) {
   return { failure, tookMs: Number(closeTime) - Number(startTime), key };
 }
 
-const fail =
-  (type: string, more: object = {}) =>
-  async () => {
-    throw ApplicationFailure.create({ type, message: 'as it was', ...more });
-  };
-
 describe('the worker tries a call for a bounded time', () => {
   it.each<[BusinessOperation, number]>([
     ['companySettings', 5],
     ['createOrder', 10],
     ['cancelOrder', 15],
   ])('%s for %i minutes', async (operation, minutes) => {
-    act = fail('Unavailable');
+    act = async () => ({ message: 'as it was' });
     const { failure, tookMs } = await outcomeOf(operation);
     const message = expect.stringMatching(/as it was$/);
     expect(failure).toMatchObject({ type: 'Unavailable', message, nonRetryable: true });
-    // The server gives up when the next attempt would come too late; attempts are at most 30 s apart.
+    // The run gives up when the next attempt would come too late; attempts are at most 30 s apart.
     expect(tookMs).toBeGreaterThan((minutes - 1) * minute);
     expect(tookMs).toBeLessThanOrEqual((minutes + 1) * minute);
     expect(attempts.length).toBeGreaterThan(minutes);
   });
 
   it('and gives up at once when the service asks for a longer wait', async () => {
-    act = fail('Unavailable', { nextRetryDelay: 60 * minute });
+    act = async () => ({ message: 'as it was', afterMs: 60 * minute });
     expect((await outcomeOf('companySettings')).failure).toMatchObject({ type: 'Unavailable' });
     expect(attempts).toHaveLength(1);
   });
@@ -112,7 +96,7 @@ describe('a call that takes longer than a minute', () => {
       const now = await env.currentTimeMs();
       startedAt ??= now;
       seen.push({ minutes: (now - startedAt) / minute, attention: await attentionOf(workflowId()) });
-      throw ApplicationFailure.create({ type: 'Unavailable', message: 'as it was' });
+      return { message: 'as it was' };
     };
     return seen;
   }
@@ -138,19 +122,5 @@ describe('a call that takes longer than a minute', () => {
     expect(seen.at(0)?.attention).toBeNull();
     expect(seen.at(-1)?.attention).toBe('upstreamUnavailable');
     expect(await attentionOf(handle.workflowId)).toBeNull();
-  });
-});
-
-describe('the failure of a call', () => {
-  it('has the type Unavailable after an unforeseen error', async () => {
-    act = fail('AccountNotHeld');
-    const failure = { type: 'Unavailable', message: 'companySettings of account business: as it was' };
-    expect((await outcomeOf('companySettings')).failure).toMatchObject(failure);
-  });
-
-  // The server that skips time skips none while a task waits for a worker.
-  it('names the account when no worker brought a read to its end', () => {
-    const failure = toCallFailure(null, { operation: 'companySettings', account: toAccountName('nobody') });
-    expect(failure).toMatchObject({ type: 'Unavailable', message: expect.stringContaining('account nobody') });
   });
 });

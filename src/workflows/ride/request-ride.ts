@@ -28,10 +28,10 @@ import {
 } from '../../domain/ride/ride.js';
 import { requestRideId } from '../../domain/workflow-ids.js';
 import { waitingOptions } from '../activity-options.js';
-import { isUnsent, performCall } from '../business-call.js';
+import { performCall } from '../business-call.js';
 import { isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { writeAccount } from '../search-attributes.js';
-import { awaitEnd, followAgain, startFollowing } from './following.js';
+import { awaitEnd, followAgain, startFollowing, wasReset } from './following.js';
 import { listen } from './inbox.js';
 import { readReceipt } from './receipt.js';
 import {
@@ -104,15 +104,12 @@ function open(rawInput: RequestRideInput, { limits, carried }: RequestRideProgre
 /** Ends when the service has named the order, or a caller withdrew the ride before the first request. */
 async function orderRide(ride: Ride): Promise<void> {
   while (ride.standing.orderId === null) {
-    if (ride.isWithdrawn && (await isUnsent(createOf(ride), ride.attempts))) return;
+    if (ride.isWithdrawn && !(await wasReset())) return;
     if (ride.isWithdrawn)
       showOutcomeUnknown(ride, 'This run was reset to a point before the create, which another one may have sent.');
     await (ride.standing.attention === null ? create(ride) : awaitResolution(ride));
   }
 }
-
-const createOf = ({ input: { account, order }, standing }: Ride) =>
-  ({ account, operation: 'createOrder', body: order, requestId: rideCallId(standing) }) as const;
 
 function showOutcomeUnknown(ride: Ride, why: string): void {
   ride.isWithdrawn = false;
@@ -122,11 +119,13 @@ function showOutcomeUnknown(ride: Ride, why: string): void {
 /** A cancellation of the run does not interrupt it, since the ride must know and follow an order that the service made. */
 async function create(ride: Ride): Promise<void> {
   ride.isSent = true;
-  const { attempts, resolvedBy: updateId } = ride;
+  const { input, standing, attempts, resolvedBy: updateId } = ride;
+  const { account, order } = input;
+  const call = { account, operation: 'createOrder', body: order, requestId: rideCallId(standing) } as const;
   const onStore = (): void => void ride.notifier.addStore(ride);
   try {
     const { orderId } = await CancellationScope.nonCancellable(() =>
-      performCall(createOf(ride), showsWaiting(ride), { attempts, updateId, onStore }),
+      performCall(call, showsWaiting(ride), { attempts, updateId, onStore }),
     );
     if (orderId === undefined)
       throw ApplicationFailure.nonRetryable('createOrder: the service named no order in its answer.', 'OutcomeUnknown');

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import type { Info } from '@temporalio/activity';
 import type { ApplicationFailure } from '@temporalio/common';
 import { createAuthorizedCall, createQuietTimes } from '../../../src/activities/authorized-call.js';
 import { createCallActivities } from '../../../src/activities/call.js';
@@ -10,7 +8,6 @@ import {
   type BusinessCallResult,
   type BusinessOperation,
   type CallTrouble,
-  isChanging,
   nothingSent,
   pauseAfterMs,
   type SentBefore,
@@ -21,7 +18,7 @@ import type { ApiReply, ApiRequest } from '../../../src/ride-api/http.js';
 import { createRideApi } from '../../../src/ride-api/ride-api.js';
 import { businessAccount, partnerAccount } from '../../ride-api/accounts.js';
 import { nextOf, tokensInOrder } from '../service.js';
-import { attemptOnce, repeatAttempts, second, start } from '../temporal.js';
+import { attemptOnce, start } from '../temporal.js';
 
 export const newOrder = {
   category: 'transportation',
@@ -73,29 +70,30 @@ export function createCallStage(
   const tokens = tokensInOrder();
   const clock = { now: start };
   const now = () => clock.now;
-  const claimed = new Map<string, string>();
-  const { callService, attemptCall } = createCallActivities({
+  const claimed = new Set<string>();
+  const { attemptCall } = createCallActivities({
     account: (name: AccountName) => (name === 'partner' ? partnerAccount() : businessAccount()),
     rideApi: createRideApi({ profile: parseContractProfile(overrides), http, now, keepsPersonalData }),
     call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now }),
     claims: {
-      async takeAsked(_run, name, _updateId, by = randomUUID()) {
-        if (!claimed.has(name)) claimed.set(name, by);
-        return claimed.get(name) === by;
+      async takeAsked(_run, name) {
+        const isFirst = !claimed.has(name);
+        claimed.add(name);
+        return isFirst;
       },
     },
     stores,
     now,
   });
 
-  /** One attempt of a changing call, in the terms of a read: the result, or the failure. */
+  /** One attempt of a call: the result, or the failure as a run would see it. */
   async function change(call: ServiceCall, before: SentBefore = nothingSent, number = 1): Promise<Ended> {
     const { sent, isReadFirst } = before;
     const workflowExecution = { workflowId: 'w', runId: 'r' };
     const { seen: end } = await attemptOnce({ workflowExecution }, () =>
       attemptCall({ ...call, sent, isReadFirst, number, updateId: null }),
     );
-    if (!end) throw new Error('an attempt of a changing call never fails');
+    if (!end) throw new Error('an attempt of a call never fails');
     return {
       ...(end.kind === 'done' && { seen: end.result }),
       ...('trouble' in end && { failure: toFailure(end.trouble) }),
@@ -103,11 +101,10 @@ export function createCallStage(
     };
   }
 
-  const attempt = (call: ServiceCall, info: Partial<Info> = {}): Promise<Ended> =>
-    isChanging(call.operation) ? change(call) : attemptOnce(info, () => callService(call));
+  const attempt = (call: ServiceCall, number = 1): Promise<Ended> => change(call, nothingSent, number);
 
   /** Repeats as a run does, until the call has ended. */
-  async function changeToItsEnd(call: ServiceCall): Promise<Ended[]> {
+  async function run(call: ServiceCall): Promise<Ended[]> {
     const attempts: Ended[] = [];
     let before = nothingSent;
     for (;;) {
@@ -121,25 +118,13 @@ export function createCallStage(
     }
   }
 
-  /** Repeats as Temporal does, by its own retry policy, or as a run does, until the call has ended. */
-  const run = async (call: ServiceCall): Promise<Ended[]> =>
-    isChanging(call.operation)
-      ? await changeToItsEnd(call)
-      : await repeatAttempts(
-          clock,
-          {},
-          (info) => attemptOnce(info, () => callService(call)),
-          ({ failure }) => Number(failure?.nextRetryDelay ?? second),
-        );
   return { requests, tokens, attempt, change, run, elapsedMs: () => clock.now - start };
 }
 
 /** What became of an attempt. */
 interface Ended {
   seen?: BusinessCallResult;
-  failure?: Partial<
-    Pick<ApplicationFailure, 'type' | 'message' | 'details' | 'nonRetryable' | 'nextRetryDelay' | 'stack'>
-  >;
+  failure?: Partial<Pick<ApplicationFailure, 'type' | 'message' | 'details' | 'nonRetryable' | 'nextRetryDelay'>>;
   end?: AttemptEnd;
 }
 

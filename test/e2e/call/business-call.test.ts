@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { FaultInput } from '../../../dev/sandbox/faults.js';
-import { type CallInput, createFaretrailClient, type FaretrailClient } from '../../../src/client/index.js';
+import { createFaretrailClient, type FaretrailClient } from '../../../src/client/index.js';
 import type { BusinessCallInput, BusinessOperation } from '../../../src/domain/call.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import { newRide } from '../../dev/sandbox/booking-calls.js';
@@ -68,21 +67,10 @@ it('each operation is carried out under the token of its scope, one token for ea
   expect(stack.sandbox.counts().tokensIssued).toBe(3);
 });
 
-describe('the key of a call', () => {
-  it('never makes a second effect: it is one run for ever', async () => {
-    const key = randomUUID();
-    const first = await start('createOrder', { key, body: newRide() });
-    await start('createOrder', { key, body: newRide() }).catch(() => undefined);
-    const { orderId } = await first.result();
-    await expect(start('createOrder', { key, body: newRide() })).rejects.toThrow(WorkflowExecutionAlreadyStartedError);
-    expect(ordersWith(`call/business/createOrder/${key}`)).toMatchObject([{ orderId }]);
-  });
-
-  it('may be used for another operation, too', async () => {
-    const key = randomUUID();
-    await call('companySettings', { key });
-    expect(await call('createOrder', { key, body: newRide() })).toMatchObject({ orderId: expect.any(String) });
-  });
+it('a key may be used for another operation, too', async () => {
+  const key = randomUUID();
+  await call('companySettings', { key });
+  expect(await call('createOrder', { key, body: newRide() })).toMatchObject({ orderId: expect.any(String) });
 });
 
 /** The service has made the order when each of these comes. */
@@ -150,22 +138,6 @@ describe('a read', () => {
     const failed = await rides.call(unknown).catch((error: unknown) => error);
     expect(failed).toMatchObject({ code: 'OrderNotFound' });
     await expect(rides.call(unknown)).rejects.toMatchObject({ message: (failed as Error).message });
-  });
-
-  it.each<[what: string, code: string, more: () => Partial<CallInput>, disturb?: () => void]>([
-    ['an unknown order', 'OrderNotFound', () => ({ orderId: 'never-made' })],
-    [
-      'a refusal of the account',
-      'Forbidden',
-      () => ({}),
-      () => stack.sandbox.setFault({ kind: 'forbidden', times: 1 }),
-    ],
-    ['a body that is none', 'InvalidInput', () => ({ operation: 'products', orderId: undefined, body: {} })],
-    ['an account at the other interface', 'InvalidInput', () => ({ account: 'partner' })],
-  ])('fails by code: %s is %s', async (_, code, more, disturb = () => undefined) => {
-    const input = { ...newRead(), ...more() } as CallInput;
-    disturb();
-    await expect(rides.call(input)).rejects.toMatchObject({ code });
   });
 
   it('that an operator ends says so by code', async () => {

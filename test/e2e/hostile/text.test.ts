@@ -1,10 +1,8 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { shownText } from '../../../src/domain/json.js';
-import { toOrderId } from '../../../src/domain/keys.js';
 import { followOrderId, parkedDeliveryId } from '../../../src/domain/workflow-ids.js';
 import { createDirectForwarding } from '../../../src/webhooks/forward/routing.js';
-import { startCall } from '../../support/call/calls.js';
 import { portOf } from '../../support/delivery/deliveries.js';
 import { type Hostility, hostileFields, hostileJson, hostilities } from '../../support/hostile/json.js';
 import { type FollowHandle, trailOf, useOrderStack } from '../../support/order/stack.js';
@@ -89,21 +87,6 @@ describe('hostile text', () => {
     await areIndexed(handles);
     for (const repair of repairs) repair();
     for (const handle of handles) expect(await handle.result()).toMatchObject({ outcome: 'completed' });
-  });
-
-  it('of a refused call is harmless, and the call comes to an end', async () => {
-    await each(async (hostility) => {
-      const orderId = toOrderId(stack.newOrder('business', [['Pending', 0]]));
-      const base = { error: { code: 'NO', message: 'no' }, request_id: 'r' };
-      const repair = answering(bodyOf(base, hostility, ['error', 'code']), orderId, 422);
-      const handle = await startCall(stack, 'orderDetails', { orderId });
-      runs.set(`call ${hostility}`, handle);
-      const ended = handle.result().catch(({ cause }: { cause?: { type?: string } }) => cause?.type);
-      const isOver = async () => (await handle.describe()).status.name !== 'RUNNING';
-      await vi.waitFor(async () => expect((await isOver()) || (await lastFailure(handle))).toBeTruthy(), patient);
-      repair();
-      expect(await ended).toBe('Refused');
-    });
   });
 
   it('of a delivery is harmless, and leads to a read or is kept for a person', async () => {

@@ -5,7 +5,7 @@ import type { RequestRideInput } from '../../../src/domain/ride/input.js';
 import type { RideNotice } from '../../../src/domain/ride/ride.js';
 import type { RequestRideProgress } from '../../../src/workflows/ride/request-ride.js';
 import { newRide, stop } from '../../dev/sandbox/booking-calls.js';
-import { numberOf, startToldWorkflow, useNotifyReceiver } from '../../support/notify/receiver.js';
+import { numberOf, useNotifyReceiver } from '../../support/notify/receiver.js';
 import { useOrderStack } from '../../support/order/stack.js';
 import {
   account,
@@ -19,7 +19,7 @@ import {
   standingOf,
   stands,
 } from '../../support/ride/rides.js';
-import { continued, eventsOf } from '../../support/runs.js';
+import { continued } from '../../support/runs.js';
 
 const receiver = useNotifyReceiver();
 const stack = useOrderStack(() => ({ env: receiver.env }));
@@ -102,7 +102,6 @@ describe('a URL of a ride is told', () => {
   });
 
   it.each([
-    ['for a field that is missing', { stops: undefined }],
     ['for a product that the service does not know', { product_id: randomUUID() }],
     ['for a phone number that cannot be sent', { stops: [stop('origin', 'pick_up', undefined, { user: badUser })] }],
   ])('that the create was refused %s, as the caller of the run is', async (_, order) => {
@@ -158,22 +157,4 @@ it('a ride that continues as new tells nothing twice, and forgets nothing that a
   await expect.poll(silent.known).toEqual(all);
   for (const { told } of [url, silent])
     expect(told().map(numberOf)).toEqual([1, 2].map((n) => `msg_${handle.firstExecutionRunId}_${n}`));
-});
-
-it('a workflow among the receivers gets the changes of the order from its run, and nothing from the ride', async () => {
-  stack.sandbox.setRideSettings({ script: completes });
-  onTestFinished(() => void stack.sandbox.setRideSettings({ script: goesOn }));
-  const workflow = await startToldWorkflow(stack);
-  const url = newUrl();
-  const { handle } = await requestedRide(stack, { notify: [workflow.receiver, ...url.notify] });
-  const { orderId } = await handle.result();
-  await expect.poll(() => url.known().length).toBe(2);
-  const signalled = (await eventsOf(handle)).filter(
-    ({ signalExternalWorkflowExecutionInitiatedEventAttributes: signal }) =>
-      signal?.workflowExecution?.workflowId === workflow.receiver.workflowId,
-  );
-  expect(signalled).toEqual([]);
-  await expect.poll(async () => (await workflow.course()).at(-1)).toEqual(['Completed', 'completed']);
-  for (const change of await workflow.told()) expect(change).toMatchObject({ orderId, terminal: expect.any(Boolean) });
-  await workflow.end();
 });

@@ -149,23 +149,6 @@ describe.concurrent('a URL', () => {
     await showsNotices(followed.handle, 'Not taken: 4, last no. 4: Add');
   });
 
-  it('that is down does not keep a run from continuing as new, and loses nothing by it', async () => {
-    const [down, up] = [newPath(), newPath()];
-    receiver.answer(down, 500);
-    const followed = await follow([down, up], { maxEvents: 12, maxSignals: 100 });
-    await ride(followed);
-    const { handle } = followed;
-    await vi.waitFor(() => expect(receiver.taken(up).at(-1)).toBe('Completed'), patient);
-    expect((await handle.describe()).runId).not.toBe(handle.firstExecutionRunId);
-    await handle.result();
-    receiver.answer(down, 204);
-    await noticesOf(stack, handle).result();
-    expect([...new Set(receiver.taken(up))]).toEqual(course);
-    expect([...new Set(receiver.taken(down))]).toEqual(course);
-    const ids = receiver.received.filter((one) => one.path === down).map(({ id }) => id);
-    expect(new Set(ids).size).toBe(course.length);
-  });
-
   it('that is down while the run that tells it continues as new gets each notice, in their order', async () => {
     const path = newPath();
     receiver.answer(path, 500);

@@ -95,12 +95,4 @@ describe('changing a ride', () => {
     await handle.executeUpdate('cancelRide');
     expect(await handle.result()).toMatchObject({ outcome: 'cancelled', trail: { details: { scheduledAt: later } } });
   });
-
-  it('that the service refuses fails for its caller, and changes nothing', async () => {
-    const { handle } = await following();
-    const refused = await failureOf(handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'x' } }] }));
-    expect(refused).toMatchObject({ type: 'Refused', details: [{ status: 422, code: 'ORDER_NOT_EDITABLE' }] });
-    expect(await standingOf(handle)).toMatchObject({ stage: 'following', attention: null });
-    await handle.executeUpdate('cancelRide');
-  });
 });

@@ -1,11 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { WithStartWorkflowOperation } from '@temporalio/client';
-import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { FaultInput } from '../../../dev/sandbox/faults.js';
-import { rideStart } from '../../../src/temporal/starts.js';
-import { cancelRideUpdate } from '../../../src/workflows/messages.js';
-import type { requestRide } from '../../../src/workflows/ride/request-ride.js';
 import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { startCall } from '../../support/call/calls.js';
 import { noticesOf } from '../../support/notify/notices.js';
@@ -25,19 +19,7 @@ import {
 } from '../../support/ride/rides.js';
 import { attributeOf, isPending } from '../../support/runs.js';
 
-/** So many answers of attempts at withdrawn rides get lost. */
-let toLose = 0;
-const losing: ActivityInterceptorsFactory = () => ({
-  inbound: {
-    async execute(input, next) {
-      const end = await next(input);
-      if ((input.args[0] as { isWithdrawn?: true }).isWithdrawn && toLose-- > 0) throw new Error('lost');
-      return end;
-    },
-  },
-});
-
-const stack = useOrderStack({ options: { interceptors: { activity: [losing] } } });
+const stack = useOrderStack();
 beforeAll(() => stack.sandbox.setRideSettings({ script: goesOn }));
 
 /** The next creates have this fault. Gives the orders made from now on. */
@@ -47,20 +29,6 @@ function creating(fault: FaultInput) {
   const before = stack.sandbox.createdOrders().length;
   return () => stack.sandbox.createdOrders().slice(before);
 }
-
-it('a ride that is withdrawn before its create is not in doubt if a worker dies while it looks that up', async () => {
-  toLose = 2;
-  const made = creating({ kind: 'slow', delayMs: 1 });
-  const input = { account: 'business', requestId: randomUUID(), order: newRide() } as never;
-  const startWorkflowOperation = new WithStartWorkflowOperation<typeof requestRide>(
-    'requestRide',
-    rideStart(input, stack.config.taskQueue),
-  );
-  const standing = await stack.client.workflow.executeUpdateWithStart(cancelRideUpdate, { startWorkflowOperation });
-  expect(standing).toMatchObject({ outcome: 'withdrawn', attention: null });
-  expect(toLose).toBe(-1);
-  expect(made()).toEqual([]);
-});
 
 it('a create is sent again, under the same request id, where the service surely did not take it', async () => {
   // More than once: each attempt has to hear of the one right before it.

@@ -23,7 +23,7 @@ import {
   stands,
   useRideStack,
 } from '../../support/ride/rides.js';
-import { continued, eventsOf, pendingOf } from '../../support/runs.js';
+import { eventsOf, pendingOf } from '../../support/runs.js';
 
 const stack = useRideStack();
 
@@ -65,18 +65,6 @@ describe('a ride', () => {
     const rides = [await ordered({ receipt: true }, { limits }), await ordered()];
     for (const { handle } of rides)
       expect(await handle.result()).toMatchObject({ outcome: 'completed', receipt: null });
-  });
-
-  it('continues as new in the middle, and keeps its state', async () => {
-    const { handle, requestId } = await rideUnderWay(stack, {}, { maxEvents: 30 });
-    for (let asked = 0; asked < 4; asked += 1) {
-      await failureOf(handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'blue door' } }] }));
-    }
-    await continued(handle);
-    await stands(handle, { stage: 'following', status: 'Routing' });
-    await handle.executeUpdate('cancelRide');
-    expect(await handle.result()).toMatchObject({ outcome: 'cancelled', trail: { outcome: 'cancelled' } });
-    expect(ordersOf(stack, requestId)).toHaveLength(1);
   });
 });
 
@@ -194,8 +182,10 @@ describe('the run of the order', () => {
     const notify = [receiver, ...strangers];
     const { handle } = await ordered({ notify });
     const { orderId } = await handle.result();
-    const events = await eventsOf(runOf(orderId ?? ''));
-    const told = events.flatMap((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes ?? []);
+    const toldBy = async (run: Parameters<typeof eventsOf>[0]) =>
+      (await eventsOf(run)).flatMap((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes ?? []);
+    expect(await toldBy(handle), 'the ride itself tells no workflow').toEqual([]);
+    const told = await toldBy(runOf(orderId ?? ''));
     const receivers = new Set(told.map(({ workflowExecution }) => workflowExecution?.workflowId));
     expect(receivers).toEqual(new Set([handle.workflowId, ...notify.map(({ workflowId }) => workflowId)]));
     await expect.poll(async () => (await course()).at(-1)).toEqual(['Completed', 'completed']);

@@ -1,13 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { toOrderId } from '../../../src/domain/keys.js';
-import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { patient } from '../../support/patience.js';
 import {
   account,
   completes,
   doubtfulRide,
-  failureOf,
   requestedRide,
   rideUnderWay,
   shortLimits,
@@ -63,23 +60,6 @@ describe('the store', () => {
     expect(await opened.store.erase({ account, orderId: toOrderId(orderId) })).toBeGreaterThan(3);
     expect(await rideOf(requestId)).toBeUndefined();
     expect([await attentionOf(requestId), await receiptsOf(orderId)]).toEqual([[], []]);
-  });
-
-  it('has a ride that a person gave up, without that person’s words', async () => {
-    const { handle, requestId, resolve } = await doubtfulRide(stack);
-    const ending = failureOf(handle.result());
-    await resolve({ giveUp: true, reason: 'Jane Doe took a bus' });
-    expect(await ending).toMatchObject({ details: [] });
-    await isStored(requestId, { order_id: null, ended: true, outcome: null, failure: 'OutcomeUnknown' });
-    expect(JSON.stringify(await rideOf(requestId))).not.toContain('Jane');
-    expect(await attentionOf(requestId)).toMatchObject([{ cleared_at: expect.any(Date) }]);
-  });
-
-  it('has a ride that the service refused, whose caller sees nothing of the store', async () => {
-    const { handle, requestId } = await requestedRide(stack, { order: newRide({ product_id: randomUUID() }) });
-    const { details } = await failureOf(handle.result());
-    expect(details).toEqual([{ status: 422, code: 'PRODUCT_NOT_FOUND', message: null }]);
-    await isStored(requestId, { order_id: null, ended: true, failure: 'Refused' });
   });
 
   it('that is away holds no ride up, and gets its end and its receipt when it is back', async () => {
