@@ -13,8 +13,8 @@ import {
   type ServiceCall,
 } from '../domain/call.js';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
+import { utcText } from '../domain/failure-streak.js';
 import type { AccountName } from '../domain/keys.js';
-import { utcText } from '../domain/struggle.js';
 import { RideApiError, sentBy } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { SealingError } from '../sealing/sealer.js';

@@ -4,10 +4,10 @@ import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
 import type { AttentionCode, TroubleCode } from '../domain/attention.js';
 import { InvalidInput } from '../domain/errors.js';
+import { type FailureStreak, judge, type ReadTrouble, streakAfter, utcText } from '../domain/failure-streak.js';
 import { iso } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import { jitterShare } from '../domain/order/cadence.js';
-import { judge, type ReadTrouble, type Struggle, struggleAfter, utcText } from '../domain/struggle.js';
 import { RideApiError, type RideApiErrorCode, RideApiGarbled, RideApiUnreachable } from '../ride-api/errors.js';
 import { defaultMaxWaitMs } from '../ride-api/refusal.js';
 import { SealingError } from '../sealing/sealer.js';
@@ -121,16 +121,16 @@ export interface LookingPorts {
 interface Look<Seen> {
   /** The trouble that the run shows: finding it again is no news. */
   shown: AttentionCode | null;
-  /** The struggle of the previous attempt; null if it had no trouble. */
-  before: Struggle | null;
+  /** The streak of the previous attempt; null if it had no trouble. */
+  before: FailureStreak | null;
   /** One request, and the answer for the run. May throw "not yet" instead of sending it. */
   read(): Promise<Seen>;
   /** The meaning of an error of `read`; undefined for one that is not about the service: Temporal repeats the look. */
   toTrouble(error: unknown): ReadTrouble | undefined;
   /** An answer in spite of trouble that need not be shown yet. */
-  settle?(struggle: Struggle, error: unknown): Seen | undefined;
+  settle?(streak: FailureStreak, error: unknown): Seen | undefined;
   /** Trouble as the answer. */
-  show(struggle: Struggle): Seen;
+  show(streak: FailureStreak): Seen;
 }
 
 /** How activities look at the service, and wait between looks by Temporal's retry, which writes no history. */
@@ -139,7 +139,7 @@ export type Looking = ReturnType<typeof createLooking>;
 /** A longer wait consists of several pieces, so that a worker with other settings can shorten it. */
 const longestPieceMs = 600_000;
 
-/** See `Looking`. Each attempt hands its trouble to the next one as a `Struggle`. */
+/** See `Looking`. Each attempt hands its trouble to the next one as a `FailureStreak`. */
 export function createLooking({
   longestWaitMs = defaultMaxWaitMs,
   now = Date.now,
@@ -148,16 +148,16 @@ export function createLooking({
   /** The clock of this worker may be behind the server's, which scheduled the attempt. */
   const present = (): number => Math.max(now(), activityInfo().currentAttemptScheduledTimestampMs);
 
-  /** Must a person see the struggle now? Throws until its wait is over. */
-  function isDue(struggle: Struggle, shown: AttentionCode | null): boolean {
-    const verdict = judge(struggle, shown, present());
-    if (verdict.act === 'wait') throw troubled(struggle, Math.min(verdict.waitMs, longestPieceMs));
+  /** Must a person see the streak now? Throws until its wait is over. */
+  function isDue(streak: FailureStreak, shown: AttentionCode | null): boolean {
+    const verdict = judge(streak, shown, present());
+    if (verdict.act === 'wait') throw troubled(streak, Math.min(verdict.waitMs, longestPieceMs));
     return verdict.act === 'raise';
   }
 
-  function after(before: Struggle | null, trouble: ReadTrouble, shown: AttentionCode | null): Struggle {
+  function after(before: FailureStreak | null, trouble: ReadTrouble, shown: AttentionCode | null): FailureStreak {
     const afterMs = trouble.afterMs && Math.min(trouble.afterMs, longestWaitMs);
-    return struggleAfter(before, { ...trouble, afterMs }, { shown, now: present(), random: random() });
+    return streakAfter(before, { ...trouble, afterMs }, { shown, now: present(), random: random() });
   }
 
   return {
@@ -180,14 +180,14 @@ export function createLooking({
       throw notYet(`Waits until ${utcText(present() + waitMs)}.`, Math.min(waitMs, longestPieceMs));
     },
 
-    /** The struggle in the heartbeat details, with its wait cut to today's limit; for activities that put nothing else there. */
-    leftBehind(): Struggle | null {
-      const left = (activityInfo().heartbeatDetails ?? null) as Struggle | null;
+    /** The streak in the heartbeat details, with its wait cut to today's limit; for activities that put nothing else there. */
+    leftBehind(): FailureStreak | null {
+      const left = (activityInfo().heartbeatDetails ?? null) as FailureStreak | null;
       const latest = present() + longestWaitMs;
       if (left === null || Date.parse(left.notBefore) <= latest) return left;
-      const struggle = { ...left, notBefore: iso(latest) };
-      heartbeat(struggle); // or the next attempt would wait as long again
-      return struggle;
+      const streak = { ...left, notBefore: iso(latest) };
+      heartbeat(streak); // or the next attempt would wait as long again
+      return streak;
     },
 
     /** Waits for the end of the previous trouble, then reads once. Shows trouble that has lasted too long, and throws other trouble. */
@@ -200,18 +200,18 @@ export function createLooking({
       } catch (error) {
         const trouble = toTrouble(error);
         if (!trouble) throw error;
-        const struggle = after(before, trouble, shown);
-        const settled = settle?.(struggle, error);
+        const streak = after(before, trouble, shown);
+        const settled = settle?.(streak, error);
         if (settled) return settled;
-        heartbeat(struggle);
-        if (isDue(struggle, shown)) return show(struggle);
-        throw troubled(struggle, 1);
+        heartbeat(streak);
+        if (isDue(streak, shown)) return show(streak);
+        throw troubled(streak, 1);
       }
     },
   };
 }
 
-function troubled({ code, message, since, failures }: Struggle, waitMs: number) {
+function troubled({ code, message, since, failures }: FailureStreak, waitMs: number) {
   const attempts = failures > 0 ? ` Attempt ${failures} since ${since}.` : '';
   return plainFailure({ type: toFailureType(code), message: `${message}${attempts}`, nextRetryDelay: toDelay(waitMs) });
 }

@@ -2,11 +2,11 @@ import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { Account } from '../domain/account.js';
 import type { Attention } from '../domain/attention.js';
+import type { FailureStreak } from '../domain/failure-streak.js';
 import { iso } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import { concernIn } from '../domain/order/concern.js';
 import type { OrderObservation, OrderReading, ReadOrderInput, Vouching } from '../domain/order/trail.js';
-import type { Struggle } from '../domain/struggle.js';
 import { RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { type AuthorizedCall, type CallManner, QuietTime } from './authorized-call.js';
@@ -88,12 +88,12 @@ export function createOrderActivities(ports: OrderActivityPorts) {
     const account = ports.account(input.account);
     const asked = { account: account.name, orderId, operation: interfaceTerms[account.interface].readOperation };
     const { attempt: reads } = activityInfo();
-    const before = looking.leftBehind() ?? input.struggle;
+    const before = looking.leftBehind() ?? input.streak;
     // Before the look, since a repair of the path between this look and the read of another order would prove nothing.
     const isPathProven =
       before?.code === 'orderNotFound' &&
       ports.provenPaths.isProven(account.name, Math.max(Date.parse(before.since), now() - provenWithinMs), orderId);
-    const show = ({ code, message, since, notBefore }: Struggle): OrderObservation => {
+    const show = ({ code, message, since, notBefore }: FailureStreak): OrderObservation => {
       const attention: Attention = { code, message, since };
       return { kind: 'trouble', attention, notBefore, reads };
     };
@@ -101,7 +101,7 @@ export function createOrderActivities(ports: OrderActivityPorts) {
       shown,
       before,
       async read() {
-        // The struggle is newer than the input, and a person waits for no back-off of ours.
+        // The streak is newer than the input, and a person waits for no back-off of ours.
         const leftMs = before || input.forPerson ? 0 : looking.leftMs(input.notBefore);
         if (leftMs > 0) looking.wait(leftMs);
         const reading = await ports.readOrder(account, orderId, { signal: cancellationSignal() });
@@ -112,12 +112,12 @@ export function createOrderActivities(ports: OrderActivityPorts) {
         return { kind: 'reading', reading: { ...reading, concern }, at: iso(at), reads, ...stores };
       },
       toTrouble: (error) => toReadTrouble(error, asked, now()),
-      settle(struggle, error) {
-        if (isPathProven && isUnknown(error, struggle, now() - unknownAfterMs[input.vouching]))
+      settle(streak, error) {
+        if (isPathProven && isUnknown(error, streak, now() - unknownAfterMs[input.vouching]))
           return { kind: 'unknownOrder', reads };
         // A person gets the end of a long wait as the answer, and waits for the end of a short one.
-        const isShortWait = error instanceof QuietTime && !struggle.isLongWait;
-        return input.forPerson && struggle.code === shown && !isShortWait ? show(struggle) : undefined;
+        const isShortWait = error instanceof QuietTime && !streak.isLongWait;
+        return input.forPerson && streak.code === shown && !isShortWait ? show(streak) : undefined;
       },
       show,
     });
@@ -127,7 +127,7 @@ export function createOrderActivities(ports: OrderActivityPorts) {
 }
 
 /** Has the service itself said for long that there is no such order? A proxy or a lagging replica may answer 404 too. */
-const isUnknown = (error: unknown, { code, since }: Struggle, latest: number): boolean =>
+const isUnknown = (error: unknown, { code, since }: FailureStreak, latest: number): boolean =>
   code === 'orderNotFound' &&
   error instanceof RideApiError &&
   error.upstreamCode !== null &&

@@ -2,6 +2,7 @@ import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activit
 import { toReceiptAmounts } from '../contracts/kept-answer.js';
 import type { Account } from '../domain/account.js';
 import { InvalidInput } from '../domain/errors.js';
+import type { FailureStreak, ReadTrouble } from '../domain/failure-streak.js';
 import { iso } from '../domain/instant.js';
 import type { OrderId } from '../domain/keys.js';
 import {
@@ -10,7 +11,6 @@ import {
   type ReceiptTroubleCode,
   receiptPaceMs,
 } from '../domain/report.js';
-import type { ReadTrouble, Struggle } from '../domain/struggle.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import type { AuthorizedCall } from './authorized-call.js';
 import { notYet } from './failures.js';
@@ -56,12 +56,12 @@ export function createReceiptActivities({ account, readReceipt, stores = false, 
     const before = looking.leftBehind();
 
     /** Trouble that the run shows already is an answer to a single read, and no news to a continued look. */
-    function found(code: ReceiptTroubleCode, message: string, struggle?: Struggle): ReceiptObservation {
+    function found(code: ReceiptTroubleCode, message: string, streak?: FailureStreak): ReceiptObservation {
       const paceMs = looking.jittered(receiptPaceMs(code, isOneShot ? 0 : reads));
-      const askedMs = struggle?.isLongWait ? Date.parse(struggle.notBefore) - now() : 0;
+      const askedMs = streak?.isLongWait ? Date.parse(streak.notBefore) - now() : 0;
       if (before) heartbeat(null);
       if (code === shown && !isOneShot) throw notYet(`Still ${code}.`, Math.max(paceMs, askedMs));
-      const notBefore = struggle?.notBefore ?? iso(now() + paceMs);
+      const notBefore = streak?.notBefore ?? iso(now() + paceMs);
       return { kind: 'trouble', trouble: { code, message, since: iso(now()) }, notBefore, reads };
     }
 
@@ -77,13 +77,13 @@ export function createReceiptActivities({ account, readReceipt, stores = false, 
       },
       toTrouble: (error) =>
         asReceipts(toReadTrouble(error, { account: input.account, operation: 'orderReceipt' }, now())),
-      settle(struggle, error) {
+      settle(streak, error) {
         if (error instanceof InvalidInput) return found('notOffered', error.message);
-        return toCode(struggle) === shown ? found(shown, struggle.message, struggle) : undefined;
+        return toCode(streak) === shown ? found(shown, streak.message, streak) : undefined;
       },
-      show(struggle) {
-        const { message, since, notBefore } = struggle;
-        return { kind: 'trouble', trouble: { code: toCode(struggle), message, since }, notBefore, reads };
+      show(streak) {
+        const { message, since, notBefore } = streak;
+        return { kind: 'trouble', trouble: { code: toCode(streak), message, since }, notBefore, reads };
       },
     });
   }
@@ -97,7 +97,7 @@ export function createReceiptActivities({ account, readReceipt, stores = false, 
   };
 }
 
-const toCode = ({ code }: Struggle): ReceiptTroubleCode => (code === 'orderNotFound' ? 'notReady' : code);
+const toCode = ({ code }: FailureStreak): ReceiptTroubleCode => (code === 'orderNotFound' ? 'notReady' : code);
 
 const asReceipts = (trouble: ReadTrouble | undefined): ReadTrouble | undefined =>
   trouble?.code === 'orderNotFound'

@@ -2,9 +2,9 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Subscriber } from '../contracts/subscriber-reply.js';
 import { type Account, actsForCompany } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
+import type { ReadTrouble } from '../domain/failure-streak.js';
 import type { AccountName } from '../domain/keys.js';
 import { jitterShare } from '../domain/order/cadence.js';
-import type { ReadTrouble } from '../domain/struggle.js';
 import type {
   CreateSubscriberInput,
   Registration,

@@ -31,7 +31,7 @@ export const toInstant = (value: unknown, field: string): string => readInput(In
 
 /** The same, but undefined for anything else. */
 export function readInstant(value: unknown): string | undefined {
-  if (typeof value !== 'string') return undefined; // an error is dear, and most answers name no pick-up
+  if (typeof value !== 'string') return undefined; // making an error costs much, and most answers name no pick-up
   try {
     return toInstant(value, '');
   } catch {

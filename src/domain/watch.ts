@@ -19,7 +19,7 @@ export interface WatchOrderInput extends OrderLook {
   pushed: boolean;
 }
 
-const StruggleSchema = s.answerOf({
+const FailureStreakSchema = s.answerOf({
   code: s.wordOf(troubleCodes),
   message: s.answered(),
   since: PublishedInstantSchema,
@@ -29,14 +29,14 @@ const StruggleSchema = s.answerOf({
 });
 
 const SeenChangeSchema = s.answerOf({
-  struggle: s.nullable(StruggleSchema),
+  streak: s.nullable(FailureStreakSchema),
   unchangedAt: s.nullable(PublishedInstantSchema),
 });
 /** Argument of the signal `changeSeen`: trouble with this order that has lasted, or null for another answer than the run shows; and the
  *  instant after which the change happened. */
 export type SeenChange = s.Read<typeof SeenChangeSchema>;
 
-const nothingSeen: SeenChange = { struggle: null, unchangedAt: null };
+const nothingSeen: SeenChange = { streak: null, unchangedAt: null };
 
 /** Why a worker gave the watch back. `idle`: the account has no live order. `renew`: the run should continue as new. */
 export type WatchEnd = 'idle' | 'renew';

@@ -18,7 +18,7 @@ const readAt = (more: Partial<ReadOrderInput> = {}): ReadOrderInput => ({
   account: account.name,
   orderId: toOrderId('4711'),
   ...{ rawStatus: 'Routing', attention: null, since: iso(start), scheduledAt: null, followedSince: iso(start) },
-  ...{ notBefore: null, vouching: 'rideOrRead', struggle: null, isWatched: true, forPerson: false },
+  ...{ notBefore: null, vouching: 'rideOrRead', streak: null, isWatched: true, forPerson: false },
   ...more,
 });
 

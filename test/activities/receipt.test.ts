@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { createReceiptActivities, type ReceiptActivities } from '../../src/activities/receipt.js';
 import { InvalidInput } from '../../src/domain/errors.js';
+import type { FailureStreak } from '../../src/domain/failure-streak.js';
 import { toOrderId } from '../../src/domain/keys.js';
 import type { ReceiptLookInput } from '../../src/domain/report.js';
-import type { Struggle } from '../../src/domain/struggle.js';
 import { account } from './attempts.js';
 import { apiError, nextOf } from './service.js';
 import { attemptOnce, iso, minute, repeatAttempts, start } from './temporal.js';
@@ -34,7 +34,7 @@ function createStage(...answers: (Error | typeof receipt)[]) {
   async function run(
     name: keyof ReceiptActivities,
     more: Partial<ReceiptLookInput> = {},
-    heartbeatDetails?: Partial<Struggle>,
+    heartbeatDetails?: Partial<FailureStreak>,
   ) {
     const attempt = () => activities[name](lookAt(more));
     const limits = { untilMs: day, heartbeatDetails };

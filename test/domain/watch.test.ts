@@ -40,13 +40,13 @@ describe('the rate of polls', () => {
 
 describe('what comes to a run of another program', () => {
   const at = '2031-05-01T10:00:00.000Z';
-  const struggle = { code: 'orderNotFound', message: 'm', since: at, failures: 3, notBefore: at };
+  const streak = { code: 'orderNotFound', message: 'm', since: at, failures: 3, notBefore: at };
 
   it('is a hint, whatever it says of the change', () => {
-    const seen = { struggle, unchangedAt: at };
+    const seen = { streak, unchangedAt: at };
     expect(readSeenChange(JSON.parse(JSON.stringify(seen)))).toEqual(seen);
-    for (const other of [undefined, null, 1, {}, { struggle: { ...struggle, code: 'tired' }, unchangedAt: null }])
-      expect(readSeenChange(other)).toEqual({ struggle: null, unchangedAt: null });
+    for (const other of [undefined, null, 1, {}, { streak: { ...streak, code: 'tired' }, unchangedAt: null }])
+      expect(readSeenChange(other)).toEqual({ streak: null, unchangedAt: null });
   });
 
   it('is what the watch tells, or nothing', () => {

@@ -1,6 +1,6 @@
 import type { Attention, TroubleCode } from '../../domain/attention.js';
+import { type FailureStreak, judge, type ReadTrouble, streakAfter } from '../../domain/failure-streak.js';
 import type { OrderId } from '../../domain/keys.js';
-import { judge, type ReadTrouble, type Struggle, struggleAfter } from '../../domain/struggle.js';
 
 /** Trouble of polls that is not about one order. While it lasts, one poll at a time asks whether it is over. */
 export type AccountTrouble = ReturnType<typeof createAccountTrouble>;
@@ -15,7 +15,7 @@ const isOfOneOrder = (code: TroubleCode): boolean => code === 'orderNotFound' ||
 
 /** See `AccountTrouble`. */
 export function createAccountTrouble({ now, random }: { now: () => number; random: () => number }) {
-  let streak: Struggle | null = null;
+  let streak: FailureStreak | null = null;
   let pausedUntil = 0;
   const orders = new Set<OrderId>();
   /** What a person is shown. Undefined: a worker that takes over does not know what the last one told. */
@@ -41,7 +41,7 @@ export function createAccountTrouble({ now, random }: { now: () => number; rando
       // A poll that was sent before the pause does not make it longer.
       if (isOfOneOrder(trouble.code) || now() < pausedUntil) return;
       const known = { shown: shown?.code ?? null, now: now(), random: random() };
-      streak = struggleAfter(streak, trouble, known);
+      streak = streakAfter(streak, trouble, known);
       orders.add(orderId);
       const notBefore = Date.parse(streak.notBefore);
       const isSaid = trouble.isUnsent === true || trouble.afterMs !== undefined;

@@ -1,11 +1,11 @@
 import type { Account } from '../../domain/account.js';
 import { type AttentionCode, toConcernCode } from '../../domain/attention.js';
+import { type FailureStreak, judge, type ReadTrouble, streakAfter } from '../../domain/failure-streak.js';
 import { iso, readInstant, toEpoch } from '../../domain/instant.js';
 import { jitterShare, nextReadMs } from '../../domain/order/cadence.js';
 import { isBeforePickup, isNews } from '../../domain/order/concern.js';
 import { isSameStatus } from '../../domain/order/status.js';
 import type { OrderReading } from '../../domain/order/trail.js';
-import { judge, type ReadTrouble, type Struggle, struggleAfter } from '../../domain/struggle.js';
 import type { OrderCounts } from '../../domain/subscription/state.js';
 import type { SeenChange, WatchOrderInput } from '../../domain/watch.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
@@ -60,7 +60,7 @@ export class WatchedOrder {
   #isExact: boolean;
   /** When a poll last found what the run shows. */
   #unchangedAt: number | null;
-  #struggle: Struggle | null = null;
+  #streak: FailureStreak | null = null;
   /** The last hint, until the run shows what a poll finds. */
   #hint: { about: string; at: number } | null = null;
   /** Visibility says that the run shows something else. */
@@ -91,7 +91,7 @@ export class WatchedOrder {
 
   /** Asks the run what it shows when a poll found something else, or the run may have moved; hints if that differs, too. */
   async compare(reading: OrderReading): Promise<Found> {
-    this.#struggle = null;
+    this.#streak = null;
     // The run's own read has ended, or is about to.
     if (toConcernCode(this.shown.attention) === null) this.shown = { ...this.shown, attention: null };
     if (!this.#isExact && (await this.#isUnsure(reading))) return 'unchanged';
@@ -106,13 +106,13 @@ export class WatchedOrder {
   async suffer(trouble: ReadTrouble): Promise<number | 'ended'> {
     const { now, random } = this.#parts;
     const { attention } = this.shown;
-    const struggle = struggleAfter(this.#struggle, trouble, { shown: attention, now: now(), random: random() });
-    this.#struggle = struggle;
-    if (judge(struggle, attention, now()).act === 'raise') {
-      if (!(await this.#sendHint(struggle.code, { struggle, unchangedAt: null }))) return 'ended';
-      this.shown = { ...this.shown, attention: struggle.code };
+    const streak = streakAfter(this.#streak, trouble, { shown: attention, now: now(), random: random() });
+    this.#streak = streak;
+    if (judge(streak, attention, now()).act === 'raise') {
+      if (!(await this.#sendHint(streak.code, { streak, unchangedAt: null }))) return 'ended';
+      this.shown = { ...this.shown, attention: streak.code };
     }
-    return Date.parse(struggle.notBefore);
+    return Date.parse(streak.notBefore);
   }
 
   async #compareWithRun(reading: OrderReading): Promise<Found> {
@@ -132,7 +132,7 @@ export class WatchedOrder {
       const unchangedAt = this.#unchangedAt === null ? null : iso(this.#unchangedAt);
       // A run that was reset has forgotten the hint, and one that has moved since may have left the status and come back.
       const about = [runId, rawStatus].join();
-      return (await this.#sendHint(about, { struggle: null, unchangedAt })) ? 'hinted' : 'ended';
+      return (await this.#sendHint(about, { streak: null, unchangedAt })) ? 'hinted' : 'ended';
     }
     this.#hint = null;
     this.#unchangedAt = now();

@@ -1,7 +1,7 @@
 import type { Watch } from '../account.js';
 import { type Concern, type ConcernCode, toConcernCode } from '../attention.js';
+import { utcText } from '../failure-streak.js';
 import { iso, readInstant, toEpoch } from '../instant.js';
-import { utcText } from '../struggle.js';
 import { isSameStatus, type OpenStatus, openStatuses, toOpenStatus } from './status.js';
 import type { OrderLook, OrderReading } from './trail.js';
 

@@ -1,10 +1,10 @@
 import { type Attention, AttentionSchema, type Concern, toConcern } from '../attention.js';
 import { DeliveryCountsSchema, type DeliveryNotice } from '../delivery.js';
+import type { FailureStreak } from '../failure-streak.js';
 import { readInstant } from '../instant.js';
 import type { AccountName, OrderId } from '../keys.js';
 import { attentionLines, cell, second, tableOf } from '../markdown.js';
 import * as s from '../schema.js';
-import type { Struggle } from '../struggle.js';
 import { defaultFollowForMs, type FollowOrderInput, maxFollowForMs } from './input.js';
 import { isSameStatus, toRideStatus } from './status.js';
 
@@ -39,7 +39,7 @@ export interface ReadOrderInput extends OrderLook {
   notBefore: string | null;
   vouching: Vouching;
   /** The trouble of the watch, if that led to this read. */
-  struggle: Struggle | null;
+  streak: FailureStreak | null;
   /** Has the run handed its order to the watch of the account? */
   isWatched: boolean;
   /** A person waits for this read: it ignores `notBefore`, and is answered during a long wait. */

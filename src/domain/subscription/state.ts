@@ -1,7 +1,7 @@
 import type { Attention } from '../attention.js';
+import type { FailureStreak, ReadTrouble } from '../failure-streak.js';
 import { iso, PublishedInstantSchema } from '../instant.js';
 import * as s from '../schema.js';
-import type { ReadTrouble, Struggle } from '../struggle.js';
 import type { SubscriptionKey } from '../workflow-ids.js';
 import { numberOfGeneration, type SilenceWatch, type SubscriptionInput, silenceWatchOf } from './subscription.js';
 
@@ -58,7 +58,7 @@ export interface SubscriptionState extends SubscriptionKey {
   trouble: Attention | null;
   silence: Attention | null;
   /** Failed requests in a row; null: the last one did not surely fail. */
-  struggle: Struggle | null;
+  streak: FailureStreak | null;
   /** Requests so far, in the whole chain of runs. */
   requests: number;
   unclearInRow: number;
@@ -82,7 +82,7 @@ export const openSubscription = ({ account, eventType, publicUrl }: Subscription
   generations: [],
   trouble: null,
   silence: null,
-  struggle: null,
+  streak: null,
   requests: 0,
   unclearInRow: 0,
   counts: [],
@@ -127,14 +127,14 @@ export function withSubscriber(
         ? { ...one, stage: 'registered', registeredAt: iso(now), subscriber, sealedSecret }
         : { ...one, until: iso(one.until === null ? graceEnd : Math.min(Date.parse(one.until), graceEnd)) },
   );
-  return { ...state, generations, trouble: null, struggle: null, unclearInRow: 0 };
+  return { ...state, generations, trouble: null, streak: null, unclearInRow: 0 };
 }
 
 /** The service may have registered the requested address, so it stays open, checked by its path alone. The next request need not
  *  wait. */
 export const withUnclearOutcome = (state: SubscriptionState): SubscriptionState => ({
   ...state,
-  struggle: null,
+  streak: null,
   generations: state.generations.map((one) => (one.stage === 'requested' ? { ...one, stage: 'unclear' } : one)),
 });
 

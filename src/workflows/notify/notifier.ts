@@ -29,7 +29,7 @@ interface NoticeEvent {
 /** Who is told of a subject, and how. */
 interface Telling<Subject, Told extends object> {
   account: AccountName;
-  /** May grow at its end; then the run calls `welcome`. */
+  /** May grow at its end; then the run calls `add`. */
   receivers(): readonly Notify[];
   carried: CarriedNotifier<Told> | undefined;
   /** `undelivered` has changed. */
@@ -104,7 +104,7 @@ export function createNotifier<Subject, Told extends object>(telling: Telling<Su
       last = notice;
     },
     /** Sends the present state, if any was sent before, to receivers that were just added to the list. */
-    welcome(newcomers: readonly Notify[], subject: Subject): void {
+    add(newcomers: readonly Notify[], subject: Subject): void {
       if (last) tellThese(newcomers, false, toNotice(subject), null);
     },
     /** Records changes in the store from now on, and the present state if others were told of it. False: it does so already. */

@@ -75,8 +75,8 @@ function listen(run: Follow): void {
   setHandler(changeSeenSignal, (seen) => {
     inbox.signals += 1;
     inbox.asked += 1;
-    const { struggle, unchangedAt } = readSeenChange(seen);
-    run.struggle = struggle;
+    const { streak, unchangedAt } = readSeenChange(seen);
+    run.streak = streak;
     run.unchangedAt = unchangedAt ?? run.unchangedAt;
   });
   onUpdate(refreshOrderUpdate, parseNoInput, async () => {
@@ -109,7 +109,7 @@ function addRequest(run: Follow, given: unknown): void {
   const newcomers = receivers.slice(inbox.receivers.length);
   Object.assign(run, { input, trail });
   inbox.receivers.push(...newcomers);
-  if (newcomers.length > 0) run.notifier.welcome(newcomers, run.trail);
+  if (newcomers.length > 0) run.notifier.add(newcomers, run.trail);
   run.show();
 }
 

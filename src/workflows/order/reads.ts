@@ -86,14 +86,14 @@ async function requestRead(
   forPerson: boolean,
   vouching: Vouching,
 ): Promise<OrderObservation | undefined> {
-  const { input, trail, notBefore, struggle } = follow;
+  const { input, trail, notBefore, streak } = follow;
   const priority = forPerson || trail.status !== null ? readPriority : firstReadPriority;
   const summary = forPerson ? 'Read because a caller asked' : readSummary(follow);
   const { readOrder: read } = proxyActivities<OrderActivities>(lookOptions(input.account, priority, summary));
-  follow.struggle = null;
+  follow.streak = null;
   try {
     const isWatched = follow.watched?.isTaken ?? false;
-    return await read({ ...shownBy(follow), notBefore, struggle, isWatched, vouching, forPerson });
+    return await read({ ...shownBy(follow), notBefore, streak, isWatched, vouching, forPerson });
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     // It has no failure of its own: a person has changed its options. The run still wants the read.

@@ -7,6 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
+import type { FailureStreak } from '../../domain/failure-streak.js';
 import type { Notify } from '../../domain/notify/receivers.js';
 import { atStart, type FollowedOrder, parseRunLeft, type RunLeft } from '../../domain/order/earlier-run.js';
 import { type FollowOrderInput, parseFollowOrderInput } from '../../domain/order/input.js';
@@ -20,7 +21,6 @@ import {
   toOrderChange,
   toOrderEvent,
 } from '../../domain/order/trail.js';
-import type { Struggle } from '../../domain/struggle.js';
 import { followOrderId } from '../../domain/workflow-ids.js';
 import { type DeliveryInbox, hasTooManySignals, isReadWanted, openDeliveryInbox } from '../delivery-inbox.js';
 import { type CarriedNotifier, createNotifier, type Notifier } from '../notify/notifier.js';
@@ -82,7 +82,7 @@ export interface Follow {
   /** The next change of the status happened after this ISO instant; null: that is not known. */
   unchangedAt: string | null;
   /** The trouble that the watch has told of, for the next read. */
-  struggle: Struggle | null;
+  streak: FailureStreak | null;
   /** Epoch milliseconds of the last reads that no person asked for, newest last. */
   deliveryReads: number[];
   /** What the watch of the account was told, and whether a worker has taken it; null before the first reading. */
@@ -118,7 +118,7 @@ export function openFollow(rawInput: FollowOrderInput, { limits, left, carried }
     trail,
     notBefore: carried?.notBefore ?? null,
     unchangedAt: null,
-    struggle: null,
+    streak: null,
     deliveryReads: carried?.deliveryReads ?? [],
     watched: carried?.watched ?? null,
     isExpired: false,

@@ -10,7 +10,7 @@ import {
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
-import { judge, struggleAfter } from '../../domain/struggle.js';
+import { judge, streakAfter } from '../../domain/failure-streak.js';
 import {
   attentionOf,
   type ChangeCounts,
@@ -190,14 +190,14 @@ async function subscribe(run: Subscribing): Promise<void> {
 /** Waits until the last failed request is long enough ago, and shows trouble that lasts. False: `isOutdated` became true first. */
 async function hasWaited(run: Subscribing, isOutdated: () => boolean): Promise<boolean> {
   for (;;) {
-    const { struggle } = run.state;
-    const verdict = struggle && judge(struggle, attentionOf(run.state)?.code ?? null, Date.now());
-    if (!struggle || !verdict || verdict.act === 'look') return true;
+    const { streak } = run.state;
+    const verdict = streak && judge(streak, attentionOf(run.state)?.code ?? null, Date.now());
+    if (!streak || !verdict || verdict.act === 'look') return true;
     if (verdict.act === 'wait') {
       if (await condition(isOutdated, verdict.waitMs)) return false;
       continue;
     }
-    const { code, message, since } = struggle;
+    const { code, message, since } = streak;
     run.state = { ...run.state, trouble: { code, message, since } };
     show(run);
   }
@@ -208,7 +208,7 @@ async function record(run: Subscribing, outcome: SubscribingOutcome, isOutdated:
   switch (outcome.kind) {
     case 'trouble': {
       const known = { shown: attentionOf(state)?.code ?? null, now: Date.now(), random: Math.random() };
-      run.state = { ...state, struggle: struggleAfter(state.struggle, outcome.trouble, known) };
+      run.state = { ...state, streak: streakAfter(state.streak, outcome.trouble, known) };
       return;
     }
     case 'unclear':

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { FailureStreak } from '../../../src/domain/failure-streak.js';
 import { toOrderId } from '../../../src/domain/keys.js';
 import type { ReadOrderInput } from '../../../src/domain/order/trail.js';
-import type { Struggle } from '../../../src/domain/struggle.js';
 import { RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import { account, aRead, LookStage, readingOf } from '../attempts.js';
 import { apiError } from '../service.js';
@@ -23,7 +23,7 @@ it('a read that meets an outage is repeated with growing pauses, and remembers i
   expect(failure?.category).not.toBe('BENIGN');
   expect(failure?.stack).toBe('');
   expect(failure?.message).toContain('NO_CONNECTION');
-  const remembered: Partial<Struggle> = { code: 'upstreamUnavailable', failures: 1, since: iso(start) };
+  const remembered: Partial<FailureStreak> = { code: 'upstreamUnavailable', failures: 1, since: iso(start) };
   expect(heartbeats).toEqual([expect.objectContaining({ ...remembered, notBefore: iso(start + second) })]);
 });
 
@@ -86,8 +86,8 @@ it('a read after a hint about an outage goes on from it, and shows it at its fir
   const stage = new LookStage(unreachable());
   stage.now += 5 * minute;
   const notBefore = iso(stage.now);
-  const struggle: Struggle = { code: 'upstreamUnavailable', message: '', since: iso(start), failures: 9, notBefore };
-  const { seen } = await stage.attempt(aRead({ struggle }));
+  const streak: FailureStreak = { code: 'upstreamUnavailable', message: '', since: iso(start), failures: 9, notBefore };
+  const { seen } = await stage.attempt(aRead({ streak }));
   expect(seen).toMatchObject({ kind: 'trouble', attention: { code: 'upstreamUnavailable', since: iso(start) } });
   expect(secondsAsked(stage)).toEqual([300]);
 });
@@ -133,7 +133,7 @@ describe('a wait of a worker whose clock is wrong', () => {
 
   it('an attempt waits at most ten minutes, whatever an earlier one remembered', async () => {
     const stage = new LookStage(apiError('RATE_LIMITED', 30), readingOf('Driving'));
-    const remembered = (await stage.attempt(aRead())).heartbeats[0] as Struggle;
+    const remembered = (await stage.attempt(aRead())).heartbeats[0] as FailureStreak;
     const attempts = await stage.run(aRead(shown), {
       heartbeatDetails: { ...remembered, notBefore: iso(start + year) },
     });

@@ -22,7 +22,7 @@ describe('a change that a poll finds', () => {
     stage.readAfterMs = second;
     await pass(5 * minute);
     expect(stage.hints).toMatchObject([
-      { at: start + 20_000, seen: { struggle: null, unchangedAt: iso(start + 10_000) } },
+      { at: start + 20_000, seen: { streak: null, unchangedAt: iso(start + 10_000) } },
     ]);
     // Once before the hint, and once after it, whether the run has read.
     expect(stage.shownAsks).toEqual(['1', '1']);
@@ -201,7 +201,7 @@ describe('a pick-up that the service moves', () => {
     stage.answer = readingOf('Reserved', { scheduledAt: iso(start + 36 * minute) });
     await pass(10 * minute);
     expect(stage.hints).toHaveLength(1);
-    expect(stage.hints[0]?.seen).toEqual({ struggle: null, unchangedAt: iso(start + 5 * minute) });
+    expect(stage.hints[0]?.seen).toEqual({ streak: null, unchangedAt: iso(start + 5 * minute) });
     const [one = 0, two] = stage.times('1').slice(-2);
     expect([one > 900, two], 'near its pick-up').toEqual([true, one + 10]);
   });

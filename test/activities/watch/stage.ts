@@ -173,7 +173,7 @@ export class WatchStage {
   #hint(orderId: string, seen: SeenChange): boolean {
     if (!this.runs.get(orderId)?.isOpen || this.endsBeforeHint) return false;
     this.hints.push({ orderId, at: Date.now(), seen });
-    if (seen.struggle === null) this.onHint(orderId);
+    if (seen.streak === null) this.onHint(orderId);
     if (this.readAfterMs !== undefined) setTimeout(() => this.readByRun(orderId), this.readAfterMs);
     return true;
   }

@@ -69,7 +69,7 @@ describe('a watch that takes orders over from visibility', () => {
     stage.readAfterMs = second;
     await stage.adopt();
     await pass(10 * minute);
-    expect(stage.hints).toMatchObject([{ at: start, seen: { struggle: null, unchangedAt: null } }]);
+    expect(stage.hints).toMatchObject([{ at: start, seen: { streak: null, unchangedAt: null } }]);
   });
 
   it('still finds that an order is stuck', async () => {

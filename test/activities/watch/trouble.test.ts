@@ -36,7 +36,7 @@ describe('trouble of one order', () => {
     await pass(10 * second + patience * minute - 1);
     expect(stage.hints).toEqual([]);
     await pass(75 * second);
-    const seen = { struggle: { code, since: iso(start + 10 * second) }, unchangedAt: null };
+    const seen = { streak: { code, since: iso(start + 10 * second) }, unchangedAt: null };
     expect(stage.hints).toMatchObject([{ orderId: '1', seen }]);
     await pass(20 * minute);
     expect(stage.hints).toHaveLength(1);
@@ -66,7 +66,7 @@ describe('trouble of one order', () => {
     expect(stage.hints).toEqual([]);
     stage.isTemporalDown = false;
     await pass(20 * second);
-    expect(stage.hints).toMatchObject([{ seen: { struggle: { since: iso(start + 10 * second) } } }]);
+    expect(stage.hints).toMatchObject([{ seen: { streak: { since: iso(start + 10 * second) } } }]);
   });
 
   it('ends with its run', async () => {
@@ -88,7 +88,7 @@ describe('trouble of one order', () => {
     expect(stage.hints).toHaveLength(1);
     await pass(3 * minute);
     expect(stage.hints).toHaveLength(2);
-    const { since } = stage.hints[1]?.seen.struggle ?? {};
+    const { since } = stage.hints[1]?.seen.streak ?? {};
     expect(Date.parse(since ?? '')).toBeGreaterThanOrEqual(start + 5 * minute);
   });
 });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { streakAfter } from '../../../src/domain/failure-streak.js';
 import { iso } from '../../../src/domain/instant.js';
 import { toAccountName } from '../../../src/domain/keys.js';
-import { struggleAfter } from '../../../src/domain/struggle.js';
 import {
   currentGeneration,
   nextEnd,
@@ -117,8 +117,8 @@ describe('an address whose answer was lost', () => {
 
   it('does not make the next one wait for what it had to wait for itself', () => {
     const trouble = { code: 'forbidden', message: 'no' } as const;
-    const struggle = struggleAfter(null, trouble, { shown: null, now: start, random: 0 });
-    expect(withUnclearOutcome({ ...openGeneration(empty, start), struggle }).struggle).toBeNull();
+    const streak = streakAfter(null, trouble, { shown: null, now: start, random: 0 });
+    expect(withUnclearOutcome({ ...openGeneration(empty, start), streak }).streak).toBeNull();
   });
 });
 

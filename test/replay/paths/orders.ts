@@ -82,8 +82,8 @@ const orderPaths: Paths = {
   'order-in-trouble-that-the-watch-found': whileDriving(async (handle, stack, orderId) => {
     stack.sandbox.setFault({ kind: 'forbidden', orderId, times: 2 });
     const [since, notBefore] = [-600_000, -1].map((ms) => new Date(Date.now() + ms).toISOString());
-    const struggle = { code: 'forbidden', message: 'forbidden', since, failures: 9, notBefore } as const;
-    await handle.signal(changeSeenSignal, { struggle, unchangedAt: since as string } as never);
+    const streak = { code: 'forbidden', message: 'forbidden', since, failures: 9, notBefore } as const;
+    await handle.signal(changeSeenSignal, { streak, unchangedAt: since as string } as never);
     await shows(handle, 'RideAttention', 'forbidden');
     return await stopped(handle);
   }),

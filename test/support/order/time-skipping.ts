@@ -180,7 +180,7 @@ export async function startTimeSkippingStack(more: WorkerEnv = {}) {
   });
 }
 
-const hint: SeenChange = { struggle: null, unchangedAt: null };
+const hint: SeenChange = { streak: null, unchangedAt: null };
 
 function firstReadOf({ firstReads }: Played, { workflowId }: HintedRun): number {
   const firstRead = firstReads.get(fromFollowOrderId(workflowId)?.orderId ?? '');

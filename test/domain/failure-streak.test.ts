@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type TroubleCode, troubleCodes } from '../../src/domain/attention.js';
+import { type FailureStreak, judge, streakAfter } from '../../src/domain/failure-streak.js';
 import { iso } from '../../src/domain/instant.js';
-import { judge, type Struggle, struggleAfter } from '../../src/domain/struggle.js';
 import { forAny } from '../support/for-any.js';
 
 const start = Date.parse('2031-05-01T10:00:00.000Z');
@@ -12,8 +12,8 @@ const hour = 60 * minute;
 
 const calm = { shown: null, now: start, random: 0 };
 const trouble = (code: TroubleCode, afterMs?: number) => ({ code, message: `${code} it is`, afterMs });
-const begun = (code: TroubleCode, afterMs?: number): Struggle => struggleAfter(null, trouble(code, afterMs), calm);
-const waitOf = ({ notBefore }: Struggle, from = start): number => Date.parse(notBefore) - from;
+const begun = (code: TroubleCode, afterMs?: number): FailureStreak => streakAfter(null, trouble(code, afterMs), calm);
+const waitOf = ({ notBefore }: FailureStreak, from = start): number => Date.parse(notBefore) - from;
 
 const passing = ['upstreamUnavailable', 'unreadableStatus'] as const;
 const lasting = troubleCodes.filter((code) => ![...passing, 'orderNotFound'].includes(code));
@@ -28,10 +28,10 @@ const looks = fc.record({
 });
 
 describe('the patience with trouble', () => {
-  const lastLook = (code: TroubleCode): Struggle => ({ ...begun(code), notBefore: iso(start + hour) });
+  const lastLook = (code: TroubleCode): FailureStreak => ({ ...begun(code), notBefore: iso(start + hour) });
   const longWait = begun('upstreamUnavailable', 2 * hour);
 
-  it.each<[string, Struggle, TroubleCode | null, ms: number, ReturnType<typeof judge>]>([
+  it.each<[string, FailureStreak, TroubleCode | null, ms: number, ReturnType<typeof judge>]>([
     ['that may pass begins with a wait', lastLook('upstreamUnavailable'), null, 0, { act: 'wait', waitMs: 5 * minute }],
     ['that may pass lasts five minutes', lastLook('upstreamUnavailable'), null, 5 * minute, { act: 'raise' }],
     ['just before', lastLook('unreadableStatus'), null, 5 * minute - 1, { act: 'wait', waitMs: 1 }],
@@ -39,7 +39,7 @@ describe('the patience with trouble', () => {
     // A look, not the end of the patience, ends this wait.
     ['with an unknown order begins with a wait', lastLook('orderNotFound'), null, 0, { act: 'wait', waitMs: hour }],
     ['with an unknown order lasts two minutes', lastLook('orderNotFound'), null, 2 * minute, { act: 'raise' }],
-    ...lasting.map((code): [string, Struggle, null, number, { act: 'raise' }] => [
+    ...lasting.map((code): [string, FailureStreak, null, number, { act: 'raise' }] => [
       `with ${code}, which a person must repair, is none`,
       begun(code),
       null,
@@ -58,15 +58,15 @@ describe('the patience with trouble', () => {
     ['ends in a look for what is shown', longWait, 'upstreamUnavailable', 2 * hour, { act: 'look' }],
     ['is its own for other trouble than is shown', longWait, 'forbidden', hour, { act: 'raise' }],
     // The last look may be long ago: worker down, account queue behind.
-    ...([...passing, 'orderNotFound'] as const).map((code): [string, Struggle, null, number, { act: 'look' }] => [
+    ...([...passing, 'orderNotFound'] as const).map((code): [string, FailureStreak, null, number, { act: 'look' }] => [
       `with ${code} does not end without a look, when one is allowed`,
       begun(code),
       null,
       hour,
       { act: 'look' },
     ]),
-  ])('%s', (_, struggle, shown, ms, verdict) => {
-    expect(judge(struggle, shown, start + ms)).toEqual(verdict);
+  ])('%s', (_, streak, shown, ms, verdict) => {
+    expect(judge(streak, shown, start + ms)).toEqual(verdict);
   });
 
   it('says until when nothing is sent, if that is long', () => {
@@ -87,17 +87,17 @@ it.each<[TroubleCode, TroubleCode, isSame: boolean]>([
   ['upstreamUnavailable', 'forbidden', false],
   ['forbidden', 'credentialsRejected', false],
 ])('a stretch of %s goes on with %s: %s', (before, code, isSame) => {
-  const next = struggleAfter(begun(before), trouble(code), { ...calm, now: start + minute });
+  const next = streakAfter(begun(before), trouble(code), { ...calm, now: start + minute });
   const since = isSame ? start : start + minute;
   expect(next).toMatchObject({ code, message: `${code} it is`, since: iso(since), failures: isSame ? 2 : 1 });
 });
 
 describe('the pause after a failed look', () => {
   function pauses(code: TroubleCode, count: number, random = 0): number[] {
-    let struggle: Struggle | null = null;
+    let streak: FailureStreak | null = null;
     return Array.from({ length: count }, () => {
-      struggle = struggleAfter(struggle, trouble(code), { ...calm, random });
-      return waitOf(struggle) / second;
+      streak = streakAfter(streak, trouble(code), { ...calm, random });
+      return waitOf(streak) / second;
     });
   }
 
@@ -112,24 +112,24 @@ describe('the pause after a failed look', () => {
   });
 
   it('is a minute while the trouble is shown, and after thousands of failures', () => {
-    const shown = struggleAfter(null, trouble('unreadableStatus'), { ...calm, shown: 'unreadableStatus' });
+    const shown = streakAfter(null, trouble('unreadableStatus'), { ...calm, shown: 'unreadableStatus' });
     const before = { ...begun('upstreamUnavailable'), failures: 100_000 };
-    for (const one of [shown, struggleAfter(before, trouble('upstreamUnavailable'), calm)])
+    for (const one of [shown, streakAfter(before, trouble('upstreamUnavailable'), calm)])
       expect(waitOf(one)).toBe(minute);
   });
 
   it('is what the service asks for, neither undercut nor spread, unless our own is longer', () => {
     forAny(looks, fc.integer({ min: 1, max: 86_400_000 }), fc.nat(20), ({ code, random }, afterMs, failures) => {
       const before = { ...begun(code), failures };
-      const own = waitOf(struggleAfter(before, trouble(code), { ...calm, random }));
-      expect(waitOf(struggleAfter(before, trouble(code, afterMs), { ...calm, random }))).toBe(Math.max(afterMs, own));
+      const own = waitOf(streakAfter(before, trouble(code), { ...calm, random }));
+      expect(waitOf(streakAfter(before, trouble(code, afterMs), { ...calm, random }))).toBe(Math.max(afterMs, own));
     });
   });
 
   it('is exactly that of the account where nothing was sent, and that counts as no failure', () => {
     const unsent = { ...trouble('upstreamUnavailable', 100), isUnsent: true };
     for (const before of [null, { ...begun('upstreamUnavailable'), failures: 9 }])
-      expect(struggleAfter(before, unsent, calm)).toMatchObject({
+      expect(streakAfter(before, unsent, calm)).toMatchObject({
         failures: before?.failures ?? 0,
         notBefore: iso(start + 100),
       });
@@ -140,17 +140,17 @@ it('a verdict is never to look before the pause is over nor to wait twice, and w
   const histories = fc.array(looks, { minLength: 1, maxLength: 12 });
   forAny(histories, fc.option(codes), fc.nat(3 * hour), (history, shown, later) => {
     let now = start;
-    let struggle: Struggle | null = null;
+    let streak: FailureStreak | null = null;
     for (const { code, afterMs, passMs, random } of history) {
-      struggle = struggleAfter(struggle, trouble(code, afterMs), { shown, now, random });
-      expect(JSON.parse(JSON.stringify(struggle))).toEqual(struggle);
+      streak = streakAfter(streak, trouble(code, afterMs), { shown, now, random });
+      expect(JSON.parse(JSON.stringify(streak))).toEqual(streak);
       for (const at of [now, now + later]) {
-        const verdict = judge(struggle, shown, at);
-        if (verdict.act === 'look') expect(at).toBeGreaterThanOrEqual(Date.parse(struggle.notBefore));
-        if (verdict.act === 'raise') expect(struggle.code).not.toBe(shown);
+        const verdict = judge(streak, shown, at);
+        if (verdict.act === 'look') expect(at).toBeGreaterThanOrEqual(Date.parse(streak.notBefore));
+        if (verdict.act === 'raise') expect(streak.code).not.toBe(shown);
         if (verdict.act !== 'wait') continue;
         expect(verdict.waitMs).toBeGreaterThan(0);
-        expect(judge(struggle, shown, at + verdict.waitMs).act).not.toBe('wait');
+        expect(judge(streak, shown, at + verdict.waitMs).act).not.toBe('wait');
       }
       now += passMs;
     }

@@ -11,7 +11,7 @@ export interface ReadTrouble {
 }
 
 /** Failed looks in a row, handed from attempt to attempt of one activity. Instants are ISO 8601 UTC. */
-export interface Struggle {
+export interface FailureStreak {
   code: TroubleCode;
   message: string;
   since: string;
@@ -52,12 +52,12 @@ const isSameStretch = (a: TroubleCode, b: TroubleCode): boolean =>
 export const utcText = (epochMs: number): string =>
   `${new Date(epochMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
-/** The struggle after one more failed look. `random` is in [0, 1). */
-export function struggleAfter(
-  before: Struggle | null,
+/** The streak after one more failed look. `random` is in [0, 1). */
+export function streakAfter(
+  before: FailureStreak | null,
   trouble: ReadTrouble,
   { shown, now, random }: { shown: AttentionCode | null; now: number; random: number },
-): Struggle {
+): FailureStreak {
   const { code, afterMs = 0, isUnsent = false } = trouble;
   const goesOn = before !== null && isSameStretch(before.code, code);
   const failures = goesOn ? before.failures : 0;
@@ -74,17 +74,17 @@ export function struggleAfter(
   };
 }
 
-/** The run shows a struggle when its patience is over, and a long wait at once. There is no look before `notBefore`. */
+/** The run shows a streak when its patience is over, and a long wait at once. There is no look before `notBefore`. */
 export function judge(
-  struggle: Struggle,
+  streak: FailureStreak,
   shown: AttentionCode | null,
   now: number,
 ): { act: 'raise' | 'look' } | { act: 'wait'; waitMs: number } {
-  const notBefore = Date.parse(struggle.notBefore);
+  const notBefore = Date.parse(streak.notBefore);
   // A look tells more than patience that ran out during the wait.
   if (now >= notBefore) return { act: 'look' };
-  const patience = struggle.isLongWait ? 0 : (patienceMs[struggle.code] ?? 0);
-  const raiseAt = struggle.code === shown ? Number.POSITIVE_INFINITY : Date.parse(struggle.since) + patience;
+  const patience = streak.isLongWait ? 0 : (patienceMs[streak.code] ?? 0);
+  const raiseAt = streak.code === shown ? Number.POSITIVE_INFINITY : Date.parse(streak.since) + patience;
   if (now >= raiseAt) return { act: 'raise' };
-  return { act: 'wait', waitMs: (struggle.code === 'orderNotFound' ? notBefore : Math.min(notBefore, raiseAt)) - now };
+  return { act: 'wait', waitMs: (streak.code === 'orderNotFound' ? notBefore : Math.min(notBefore, raiseAt)) - now };
 }
