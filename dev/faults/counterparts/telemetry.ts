@@ -49,7 +49,7 @@ export async function telemetry({ say, onEnd }: Wanted): Promise<Row[]> {
   say('both orders have ended');
   const rows = [
     await tracesRow(python, observatory, traceIds),
-    await jaegerRow(tools.jaeger, observatory, traceIds),
+    await jaegerRow(tools.jaeger, observatory),
     await collectorRow(tools.collector, observatory),
     await prometheusRow({ tool: prometheusTool, prometheus, stage, folder }),
   ];
@@ -146,25 +146,21 @@ async function tracesRow(tool: Tool, observatory: Observatory, traceIds: TraceId
   };
 }
 
-async function jaegerRow({ name: tool, version }: Tool, observatory: Observatory, traceIds: TraceIds): Promise<Row> {
+async function jaegerRow({ name: tool, version }: Tool, observatory: Observatory): Promise<Row> {
   const look = async () => {
     const ids = await observatory.tracesOf('faretrail-ingress');
     const traces = await Promise.all(ids.map((id) => observatory.trace(id)));
-    const whole = traces.filter((spans) => missingOf(delivery, spans).length === 0);
-    const linked = whole.filter((spans) =>
-      spans.some(({ references }) => references.some(({ traceID }) => traceID === traceIds.announced)),
-    );
-    return { traces, whole, linked };
+    return { traces, whole: traces.filter((spans) => missingOf(delivery, spans).length === 0) };
   };
-  await until('', async () => (await look()).linked.length > 0, { withinMs: shownWithinMs }).catch(() => undefined);
-  const { traces, whole, linked } = await look();
-  const [best = traces[0] ?? []] = linked;
+  await until('', async () => (await look()).whole.length > 0, { withinMs: shownWithinMs }).catch(() => undefined);
+  const { traces, whole } = await look();
+  const [best = traces[0] ?? []] = whole;
   return {
     ...{ tool, version },
     tried: 'an order whose changes deliveries announce',
-    came: `${whole.length} of ${traces.length} traces lead from a delivery to its read and its notice, ${linked.length} with a link to the caller's trace; one has ${best.length} spans of ${serviceOf(best)}`,
+    came: `${whole.length} of ${traces.length} traces lead from a delivery to its read and its notice; one has ${best.length} spans of ${serviceOf(best)}`,
     wrong:
-      linked.length > 0 ? [] : [`of ${traces.length} traces with deliveries: ${missingOf(delivery, best).join('; ')}`],
+      whole.length > 0 ? [] : [`of ${traces.length} traces with deliveries: ${missingOf(delivery, best).join('; ')}`],
   };
 }
 
@@ -190,7 +186,9 @@ interface Targets {
 }
 
 interface RuleGroups {
-  groups: { rules: { name: string; health: string; lastError?: string; state: string }[] }[];
+  groups: {
+    rules: { name: string; health: string; lastError?: string; state: string; alerts: { labels: object }[] }[];
+  }[];
 }
 
 async function prometheusRow({ tool, prometheus, stage, folder }: Scraped): Promise<Row> {
@@ -216,7 +214,9 @@ async function prometheusRow({ tool, prometheus, stage, folder }: Scraped): Prom
       ...(activeTargets.length === 3 ? [] : [`${activeTargets.length} targets`]),
       ...(rules.length === count ? [] : [`${rules.length} of ${count} alerts were loaded`]),
       ...rules.filter(({ health }) => health !== 'ok').map(({ name, lastError }) => `${name}: ${lastError}`),
-      ...rules.filter(({ state }) => state === 'firing').map(({ name }) => `${name} fires`),
+      ...rules
+        .filter(({ state }) => state === 'firing')
+        .map(({ name, alerts: firing }) => `${name} fires: ${JSON.stringify(firing.map(({ labels }) => labels))}`),
       ...undescribed(names, readFileSync(join(projectRoot, 'docs/reference/metrics.md'), 'utf8')),
       ...problems,
     ],
