@@ -6,7 +6,7 @@ import { isLong } from '../support/long.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
 import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 import { webhookEnv } from '../support/subscription/subscriptions.js';
-import { historyFile, historyFiles, keepHistory, recordedNames } from './histories.js';
+import { changedSinceRelease, historyFile, historyFiles, keepHistory, recordedNames } from './histories.js';
 import { prepareReceiver } from './paths/notices.js';
 import { recordedPaths, slowPaths } from './paths/orders.js';
 import { pathStore } from './paths/store.js';
@@ -74,6 +74,10 @@ describe('a recorded history replays on the code of today', () => {
   it('is kept of every path', () => {
     const names = [...Object.values(recordedPaths), slowPaths].flatMap((paths) => Object.keys(paths));
     expect(names.filter(isNew)).toEqual([]);
+  });
+
+  it('is kept as the latest release has written it', () => {
+    expect(changedSinceRelease()).toEqual([]);
   });
 
   it.each([
