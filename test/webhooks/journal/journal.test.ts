@@ -178,9 +178,10 @@ it('a journal whose disk does not answer refuses what waits, and takes deliverie
     ...{ put: [seq, toAccountName('business'), 'status_changed', ''] as JournalKey, value: Buffer.from('{}') },
   });
   let answer = (): void => undefined;
+  const answered = new Promise<void>((resolve) => (answer = resolve));
   const { batch } = disk.database();
   vi.spyOn(disk.database(), 'batch').mockImplementationOnce(async (action) => {
-    await new Promise<void>((resolve) => (answer = resolve));
+    await answered;
     return await batch.call(disk.database(), action);
   });
   const waiting = Promise.allSettled([1, 2].map((seq) => disk.write(put(seq))));
