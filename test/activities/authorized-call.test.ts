@@ -157,16 +157,6 @@ it('polls and one-shot reads of other orders make no call until the wait after a
   expect(stage.asked).toEqual([start, start + 30_000]);
 });
 
-it('every order shows a long wait at once, with its end', async () => {
-  const stage = stageWith([apiError('RATE_LIMITED', 599), readingOf('Driving')]);
-  await stage.attempt(aRead());
-  const attempts = await stage.run(other);
-  const message = expect.stringContaining('until 2031-05-01 10:09:59 UTC');
-  const attention = { code: 'upstreamUnavailable', message };
-  expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'trouble', attention, notBefore: iso(start + 599_000) });
-  expect([stage.now, stage.asked]).toEqual([start, [start]]);
-});
-
 it('a refusal without Retry-After concerns only the order that got it', async () => {
   const stage = stageWith([apiError('UPSTREAM_FAILED'), readingOf('Driving')]);
   await stage.attempt(aRead());

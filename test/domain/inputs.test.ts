@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { businessOperations, parseBusinessCallInput } from '../../src/domain/call.js';
 import { parkReasons } from '../../src/domain/delivery.js';
 import { InvalidInput } from '../../src/domain/errors.js';
+import { checkProgress } from '../../src/domain/input-fields.js';
 import { parseFollowOrderInput, parseFollowRequest, parseStopInput } from '../../src/domain/order/input.js';
 import { parseDiscardInput, parseParkedDeliveryInput, parseRouteInput } from '../../src/domain/parked.js';
 import { parseCompanyReportInput } from '../../src/domain/report.js';
@@ -134,7 +135,7 @@ describeInput('subscription', parseSubscriptionInput, subscription, allOfSubscri
   ...[{ account: 'Business!' }, { eventType: 'order_created' }, { publicUrl: 'http://rides.example' }],
   ...[{ graceMs: -1 }, { graceMs: 31 * 86_400_000 }, { graceMs: '5' }, { resubscribe: 'yes' }],
   [{ silence: { everyMs: 0 } }, 'silence.everyMs'],
-  [{ silence: { minOrders: 0.5 } }, 'silence.minOrders'],
+  [{ silence: { minOrders: 0.5 } }, 'silence.minOrders: must be a whole number'],
   [{ silence: { every: 1 } }, 'silence: unknown field "every"'],
   { grace: 1 },
 ]);
@@ -202,6 +203,10 @@ describe('a resolution of a ride', () => {
 it('a change of a ride may be an update of its order', () => {
   const change = { ...changeOfRide, change: 'updateRide', argument: { order: { note_to_driver: 'blue door' } } };
   expect(parseChangeRideInput(change)).toEqual(change);
+});
+
+it.each([{ maxEvents: 0 }, { maxEvents: 0.5 }, { limits: { most: 0 } }])('%j is no progress of a run', (given) => {
+  expect(() => checkProgress(given, false)).toThrow('must be a positive whole number');
 });
 
 const noWebAddresses = [

@@ -34,18 +34,8 @@ describe('an order id', () => {
 });
 
 describe('a scope', () => {
-  it.each([
-    ['', ''],
-    ['   ', ''],
-    ['order', 'order'],
-    ['order finance', 'finance order'],
-    ['finance+order', 'finance order'],
-    [' order  order ', 'order'],
-  ])('of %j is %j', (values, scope) => {
-    expect(toScope(values)).toBe(scope);
-  });
-
   it('is the same for one set of values in any order, and stays what it is', () => {
+    expect([' order  finance ', '   '].map((values) => toScope(values))).toEqual(['finance order', '']);
     forAny(fc.array(fc.stringMatching(/^[a-z._:]{1,8}$/), { maxLength: 5 }), (values) => {
       const scope = toScope(values.join(' '));
       expect(toScope([...values].reverse().join('+'))).toBe(scope);

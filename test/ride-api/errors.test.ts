@@ -76,13 +76,3 @@ describe('Retry-After', () => {
     });
   });
 });
-
-it.each([
-  [true, [429, 500, 502, 503, 504]],
-  [false, [200, 301, 400, 401, 402, 403, 404, 408, 409, 422, 428, 431, 451]],
-])('a request may be tried again: %s for %j', (retryable, statuses) => {
-  for (const status of statuses) {
-    const error = toRideApiError(answer(status, undefined, { 'retry-after': '7' }), { ...terms, secrets: [] });
-    expect(error).toMatchObject({ status, retryable, retryAfterMs: retryable ? 7_000 : undefined });
-  }
-});

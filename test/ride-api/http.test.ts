@@ -194,14 +194,12 @@ describe('a caller who aborts', () => {
   });
 });
 
-describe('the client that is closed', () => {
-  it('lets an exchange in flight end, can be repeated and makes later ones fail', async () => {
-    const base = await serve((_, response) => void setTimeout(() => answerJson(response, 200, { done: true }), 30));
-    const http = createHttp();
-    const inFlight = http.send(get(base));
-    await Promise.all([http.close(), http.close()]);
-    expect((await inFlight).body).toEqual({ done: true });
-    await http.close();
-    await expect(http.send(get(base))).rejects.toThrow(lost());
-  });
+it('the client that is closed lets an exchange in flight end, can be repeated and makes later ones fail', async () => {
+  const base = await serve((_, response) => void setTimeout(() => answerJson(response, 200, { done: true }), 30));
+  const http = createHttp();
+  const inFlight = http.send(get(base));
+  await Promise.all([http.close(), http.close()]);
+  expect((await inFlight).body).toEqual({ done: true });
+  await http.close();
+  await expect(http.send(get(base))).rejects.toThrow(lost());
 });

@@ -152,6 +152,7 @@ describe('a refusal', () => {
     [402, 'PAYMENT_REQUIRED', undefined],
     [403, 'FORBIDDEN', undefined],
     [404, 'ORDER_UNKNOWN', undefined],
+    [408, 'REFUSED', undefined],
     [409, 'REFUSED', undefined],
     [422, 'UNPROCESSABLE', undefined],
     [202, 'UNEXPECTED_STATUS', undefined],
@@ -159,7 +160,7 @@ describe('a refusal', () => {
     [307, 'REDIRECTED', undefined],
     [429, 'RATE_LIMITED', 3_000],
     [500, 'UPSTREAM_FAILED', 3_000],
-    [503, 'UPSTREAM_FAILED', 3_000],
+    [504, 'UPSTREAM_FAILED', 3_000],
   ])('with status %i is the error %s (wait in ms: %s)', async (status, code, retryAfterMs) => {
     const error = failure('RideApiError', code, { status, retryable: retryAfterMs !== undefined, retryAfterMs });
     const reply = answer(status, { status: 'Driving' }, { 'retry-after': '3' });

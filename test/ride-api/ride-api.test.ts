@@ -110,11 +110,6 @@ describe('an error shows neither client secret nor token', () => {
     }
   });
 
-  it('when the answer is too large', async () => {
-    const listener: RequestListener = (_, response) => answerJson(response, 200, [accessToken, 'x'.repeat(5_000)]);
-    expectNoSecret(await errorsOf(account(await serve(listener))));
-  });
-
   it('when the request itself cannot be made', async () => {
     const bad = `${accessToken}\r\nX: 1`;
     const sent = await api()

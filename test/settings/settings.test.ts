@@ -53,39 +53,23 @@ describe('the configuration', () => {
     expect(loadConfig(env)).toEqual(loadConfig({}));
   });
 
-  it('reads what is set', () => {
-    const config = loadConfig({
-      FARETRAIL_TASK_QUEUE: 'rides',
-      FARETRAIL_PUBLIC_URL: 'http://127.9.9.9/faretrail//',
-      FARETRAIL_INGRESS_HOST: '::1',
-      FARETRAIL_INGRESS_PORT: '0',
-      FARETRAIL_JOURNAL_DIR: 'off',
-      FARETRAIL_JOURNAL_MAX_MB: '64',
-      FARETRAIL_DELIVERIES_PER_SECOND: 'off',
-      FARETRAIL_NEW_ORDERS_AT_ONCE: '7',
-      FARETRAIL_PARKED_AT_MOST: 'off',
-      FARETRAIL_POLL_ACTIVE_MS: '100',
-      FARETRAIL_RETRY_AFTER_MAX_MS: '30000',
-      FARETRAIL_METRICS_PORT: '9464',
-      FARETRAIL_INGRESS_METRICS_PORT: '9465',
-      FARETRAIL_LOG_LEVEL: 'debug',
-    });
-    expect(config).toMatchObject({
-      taskQueue: 'rides',
-      publicUrl: 'http://127.9.9.9/faretrail',
-      ingressHost: '::1',
-      ingressPort: 0,
-      journalDir: null,
-      journalMaxMb: 64,
-      deliveriesPerSecond: null,
-      newOrdersAtOnce: 7,
-      parkedAtMost: null,
-      poll: { activeMs: 100, reservedMs: 300_000 },
-      retryAfterMaxMs: 30_000,
-      metricsPort: 9464,
-      ingressMetricsPort: 9465,
-      logLevel: 'debug',
-    });
+  it.each<[string, string, object]>([
+    ['TASK_QUEUE', 'rides', { taskQueue: 'rides' }],
+    ['PUBLIC_URL', 'http://127.9.9.9/faretrail//', { publicUrl: 'http://127.9.9.9/faretrail' }],
+    ['INGRESS_HOST', '::1', { ingressHost: '::1' }],
+    ['INGRESS_PORT', '0', { ingressPort: 0 }],
+    ['JOURNAL_DIR', 'off', { journalDir: null }],
+    ['JOURNAL_MAX_MB', '64', { journalMaxMb: 64 }],
+    ['DELIVERIES_PER_SECOND', 'off', { deliveriesPerSecond: null }],
+    ['NEW_ORDERS_AT_ONCE', '7', { newOrdersAtOnce: 7 }],
+    ['PARKED_AT_MOST', 'off', { parkedAtMost: null }],
+    ['POLL_ACTIVE_MS', '100', { poll: { activeMs: 100, reservedMs: 300_000 } }],
+    ['RETRY_AFTER_MAX_MS', '30000', { retryAfterMaxMs: 30_000 }],
+    ['METRICS_PORT', '9464', { metricsPort: 9464 }],
+    ['INGRESS_METRICS_PORT', '9465', { ingressMetricsPort: 9465 }],
+    ['LOG_LEVEL', 'debug', { logLevel: 'debug' }],
+  ])('reads FARETRAIL_%s=%s', (name, value, read) => {
+    expect(loadConfig({ [`FARETRAIL_${name}`]: value })).toMatchObject(read);
   });
 
   it('has the origins of notices as URLs write them, those at a loopback address where private ones are allowed', () => {

@@ -128,11 +128,6 @@ it('a generation that is older than those of the memo has ended, without a wait,
   expect(await timed(acceptance('g1'))).toEqual({ answer: 'ended', ms: 0 });
 });
 
-it('a generation of a subscription that does not exist was never subscribed to', async () => {
-  memo = null;
-  expect(await acceptance()).toBe('neverSubscribed');
-});
-
 it('nothing is known while Temporal is down, and no delivery waits for a read that has just failed', async () => {
   memo = new Error('down');
   for (let count = 0; count < 100; count += 1) expect(await timed(acceptance())).toEqual({ answer: 'unknown', ms: 0 });

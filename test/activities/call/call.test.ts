@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TokenUnavailable } from '../../../src/activities/token.js';
-import { type BusinessOperation, businessOperations } from '../../../src/domain/call.js';
+import { defaultContractProfile } from '../../../src/contracts/default-contract-profile.js';
+import { businessOperations } from '../../../src/domain/call.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import { start } from '../temporal.js';
@@ -10,21 +11,11 @@ const lost = () => new RideApiUnreachable('CONNECTION_LOST', 'https://business.e
 const answer = reply(200, { id: 'o-1', status: 'Pending' });
 
 describe('a call', () => {
-  const scopes: Record<BusinessOperation, string> = {
-    companySettings: 'order',
-    products: 'order',
-    createOrder: 'order',
-    orderDetails: 'order',
-    updateOrder: 'order',
-    cancelOrder: 'order',
-    addReferenceCode: 'company.reference',
-    orderReceipt: 'finance',
-  };
   it.each(businessOperations)('a call of %s is one request, under its scope', async (operation) => {
     const stage = createCallStage([answer]);
     const { seen } = await stage.attempt(callOf(operation));
     expect(seen).toMatchObject({ operation, status: 200, body: { id: 'o-1', status: 'Pending' } });
-    expect(stage.tokens.scopes).toEqual([scopes[operation]]);
+    expect(stage.tokens.scopes).toEqual([defaultContractProfile.operations[operation].scope]);
     expect(stage.requests).toHaveLength(1);
   });
 

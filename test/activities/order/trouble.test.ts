@@ -188,17 +188,6 @@ describe('an order that the service does not know', () => {
     },
   );
 
-  // The last 404 before the grace ends is up to 15 s old.
-  it.each([0, 0.5])(
-    'a read looks for an unknown order once more after the two minutes, with pauses spread by %d',
-    async (random) => {
-      const stage = new LookStage(unknown());
-      stage.random = random;
-      await stage.run(aRead());
-      expect(stage.asked.at(-1)).toBeGreaterThanOrEqual(start + 2 * minute);
-    },
-  );
-
   /** Looks for an hour; `read` is read beside each look until `readsEndMs`. */
   async function lookedForAnHour(
     input: Partial<ReadOrderInput>,

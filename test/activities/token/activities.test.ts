@@ -46,15 +46,10 @@ it('a token has an id that says nothing of it', async () => {
   expect(two.id).not.toBe(one.id);
 });
 
-it.each([
-  [3_600, 3_540],
-  [899, 839],
-  [100, 80],
-  [1, 0.8],
-])('a token that lives %d s is renewed after %d s, both from the sending of its request', async (lives, renewed) => {
+it('a token is renewed ahead of its end, and its times count from the sending of its request', async () => {
   const times = [start, start + 300];
-  const token = await obtained({ lifetimeMs: lives * 1_000 }, { now: () => nextOf(times) });
-  expect(token).toMatchObject({ lifetimeMs: lives * 1_000, renewAfterMs: renewed * 1_000, ageMs: 300 });
+  const token = await obtained({ lifetimeMs: 899_000 }, { now: () => nextOf(times) });
+  expect(token).toMatchObject({ lifetimeMs: 899_000, renewAfterMs: 839_000, ageMs: 300 });
 });
 
 it('a token request has the account and the scope of the key, and a signal', async () => {

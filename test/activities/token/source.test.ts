@@ -44,12 +44,6 @@ it('a first token costs one request, and the process then serves it from memory'
   expect(fleet.reads).toBe(reads);
 });
 
-it('a first token costs one request for 500 processes that ask at once', async () => {
-  const { fleet, newProcesses, idsAtOnce } = setUp();
-  expect(await idsAtOnce(newProcesses(500))).toEqual(['token-1']);
-  expect(fleet.requests).toHaveLength(1);
-});
-
 it('a process never serves the token of one account to another', async () => {
   const { clock, fleet, source } = setUp();
   await clock.until(source.get(account, scope));
@@ -73,16 +67,6 @@ it('a rejected token costs one request and one message of each process, for 10,0
   expect(await idsAtOnce(Array(100).fill(processes).flat(), 'token-1')).toEqual(['token-2']);
   expect(fleet.requests).toHaveLength(2);
   expect(fleet.asked.length - asked).toBeLessThanOrEqual(100);
-});
-
-it('a rejected token costs nothing when it was replaced meanwhile', async () => {
-  const { fleet, get } = await setUpWithToken();
-  const late = fleet.newProcess();
-  await get(undefined, late);
-  await get('token-1');
-  expect((await get('token-1', late)).id).toBe('token-2');
-  expect((await get('token-1')).id).toBe('token-2');
-  expect(fleet.requests).toHaveLength(2);
 });
 
 it('a call that waits for the token of another call is not given the token that it rejects', async () => {
@@ -127,14 +111,6 @@ it('processes that hold one token do not ask for the next one all at once', asyn
   expect(fleet.asked.length - asked).toBeLessThan(30);
 });
 
-it('a token is renewed neither before its time nor without a call', async () => {
-  const { clock, fleet, get } = await setUpWithToken();
-  await clock.advance(hour - minute - 2 * second);
-  await get();
-  await clock.advance(5 * hour);
-  expect(fleet.requests).toHaveLength(1);
-});
-
 it('a token whose renewal fails serves to its end, and the process does not ask in a loop', async () => {
   const { clock, fleet, get, refusal } = await setUpWithToken();
   fleet.trouble = { code: 'credentialsRejected', retryAfterMs: null };
@@ -148,15 +124,6 @@ it('a token whose renewal fails serves to its end, and the process does not ask 
   expect(fleet.requests).toHaveLength(2);
   await clock.advance(2 * second);
   expect(await refusal()).toMatchObject({ code: 'credentialsRejected' });
-});
-
-it('an expired token is never served, and costs one request, also by a process that never had it', async () => {
-  const { clock, fleet, source, get, idsAtOnce } = await setUpWithToken();
-  await clock.advance(hour);
-  expect(await idsAtOnce(Array(20).fill(source))).toEqual(['token-2']);
-  await clock.advance(hour + second);
-  expect((await get(undefined, fleet.newProcess())).id).toBe('token-3');
-  expect(fleet.asked).toEqual([null, 'token-1', 'token-2']);
 });
 
 it('a token that ended before it was seen is asked for again', async () => {
@@ -174,17 +141,6 @@ it('a process whose clock is behind serves no token beyond its end', async () =>
   expect((await get(undefined, late)).id).toBe('token-1');
   await clock.advance(hour + second);
   expect((await get(undefined, late)).id).toBe('token-2');
-});
-
-it('a process whose clock is hours ahead takes no good token for an old one', async () => {
-  const { clock, fleet, get } = await setUpWithToken();
-  await clock.advance(second);
-  const early = fleet.newProcess(2 * hour);
-  for (let minutes = 0; minutes < 50; minutes += 1) {
-    expect((await get(undefined, early)).id).toBe('token-1');
-    await clock.advance(minute);
-  }
-  expect(fleet.requests).toHaveLength(1);
 });
 
 it('tokens that are rejected one after the other are replaced twice; then the call fails, and others use the last one', async () => {

@@ -63,14 +63,12 @@ describe('a change that a poll finds', () => {
   });
 });
 
-describe('a change that the run shows before a poll finds it', () => {
-  it('makes the polls slow if a delivery announced it', async () => {
-    const stage = await changed({ pushed: true });
-    stage.readByRun('1', true);
-    await pass(20 * minute);
-    expect(stage.times('1')).toEqual([300, 600, 900, 1_200, 1_500]);
-    expect(stage.hints).toEqual([]);
-  });
+it('a change that the run shows before a poll finds it makes the polls slow if a delivery announced it', async () => {
+  const stage = await changed({ pushed: true });
+  stage.readByRun('1', true);
+  await pass(20 * minute);
+  expect(stage.times('1')).toEqual([300, 600, 900, 1_200, 1_500]);
+  expect(stage.hints).toEqual([]);
 });
 
 describe('an order that is back at its status when a poll comes', () => {
@@ -183,16 +181,12 @@ describe('an order that stays in a status for too long', () => {
   });
 });
 
-describe('an order whose pick-up time is over', () => {
-  const confirmed = { status: 'Confirmed' };
-
-  it('is a hint ten minutes later, once', async () => {
-    const stage = await watched(50, { ...confirmed, scheduledAt: iso(start + 20 * minute) });
-    expect(stage.runs.get('1')?.attention).toBe('latePickup');
-    expect(stage.hints).toHaveLength(1);
-    expect(hintedAt(stage)[0]).toBeGreaterThanOrEqual(30);
-    expect(hintedAt(stage)[0]).toBeLessThan(30.7);
-  });
+it('an order whose pick-up time is over is a hint ten minutes later, once', async () => {
+  const stage = await watched(50, { status: 'Confirmed', scheduledAt: iso(start + 20 * minute) });
+  expect(stage.runs.get('1')?.attention).toBe('latePickup');
+  expect(stage.hints).toHaveLength(1);
+  expect(hintedAt(stage)[0]).toBeGreaterThanOrEqual(30);
+  expect(hintedAt(stage)[0]).toBeLessThan(30.7);
 });
 
 describe('a pick-up that the service moves', () => {

@@ -56,49 +56,45 @@ it('a run that hands its order over while a poll is under way does not lose it',
   expect(Math.min(...gaps), 'two paces at once').toBeGreaterThanOrEqual(10);
 });
 
-describe('slow answers of the service', () => {
-  it('are waited for by at most 64 polls at a time', async () => {
-    const stage = new WatchStage({ budget: 100 });
-    stage.answerMs = 20 * second;
-    stage.handOver(ids(500));
-    await pass(30 * second);
-    expect(stage.mostInFlight).toBe(64);
-  });
+it('slow answers of the service are waited for by at most 64 polls at a time', async () => {
+  const stage = new WatchStage({ budget: 100 });
+  stage.answerMs = 20 * second;
+  stage.handOver(ids(500));
+  await pass(30 * second);
+  expect(stage.mostInFlight).toBe(64);
 });
 
-describe('more orders than the budget has polls for', () => {
-  const fairShare = 1.3 * 62;
+const fairShare = 1.3 * 62;
 
-  /** The longest time without a poll, in seconds, of each of these orders from when it was added until now. */
-  function longestGap(stage: WatchStage, orderIds: readonly string[], addedAt = start): number {
-    const last = new Map(orderIds.map((orderId) => [orderId, addedAt]));
-    let longest = 0;
-    const now = orderIds.map((orderId) => ({ orderId, at: Date.now() }));
-    for (const { orderId, at } of [...stage.asked, ...now]) {
-      const before = last.get(orderId);
-      if (before === undefined) continue;
-      longest = Math.max(longest, at - before);
-      last.set(orderId, at);
-    }
-    return longest / second;
+/** The longest time without a poll, in seconds, of each of these orders from when it was added until now. */
+function longestGap(stage: WatchStage, orderIds: readonly string[], addedAt = start): number {
+  const last = new Map(orderIds.map((orderId) => [orderId, addedAt]));
+  let longest = 0;
+  const now = orderIds.map((orderId) => ({ orderId, at: Date.now() }));
+  for (const { orderId, at } of [...stage.asked, ...now]) {
+    const before = last.get(orderId);
+    if (before === undefined) continue;
+    longest = Math.max(longest, at - before);
+    last.set(orderId, at);
   }
+  return longest / second;
+}
 
-  it('each have their share, also when new orders come all the time, and others are taken over', async () => {
-    const stage = new WatchStage({ random: 0.5 });
-    const old = ids(850);
-    const young = ids(120, 'new-');
-    stage.handOver(old);
-    for (let turn = 0; turn < 30; turn += 1) {
-      stage.handOver(young.slice(4 * turn, 4 * turn + 4));
-      await pass(20 * second);
-    }
-    stage.begin(ids(30, 'taken-'));
-    await stage.adopt();
-    await pass(2 * minute);
-    expect(longestGap(stage, old)).toBeLessThan(fairShare);
-    expect(longestGap(stage, young.slice(0, 4))).toBeLessThan(fairShare);
-    expect(stage.times('taken-0').length).toBeGreaterThan(0);
-  });
+it('more orders than the budget has polls for each have their share, also when new orders come all the time, and others are taken over', async () => {
+  const stage = new WatchStage({ random: 0.5 });
+  const old = ids(850);
+  const young = ids(120, 'new-');
+  stage.handOver(old);
+  for (let turn = 0; turn < 30; turn += 1) {
+    stage.handOver(young.slice(4 * turn, 4 * turn + 4));
+    await pass(20 * second);
+  }
+  stage.begin(ids(30, 'taken-'));
+  await stage.adopt();
+  await pass(2 * minute);
+  expect(longestGap(stage, old)).toBeLessThan(fairShare);
+  expect(longestGap(stage, young.slice(0, 4))).toBeLessThan(fairShare);
+  expect(stage.times('taken-0').length).toBeGreaterThan(0);
 });
 
 describe('the polls of an account', () => {

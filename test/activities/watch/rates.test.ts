@@ -7,10 +7,10 @@ const { name } = account;
 const budget = 16;
 
 /** Polls whenever the share allows it; calls by their rate at each second. Steps of a millisecond. */
-function played(seconds: number, callsAt: (second: number) => number, processes = 1) {
+function played(seconds: number, callsAt: (second: number) => number) {
   let now = 0;
   const usage = createUsage(() => now);
-  const rate = () => pollsPerSecond(budget, { used: usage.perSecond(name) * processes, isOnlyOne: true });
+  const rate = () => pollsPerSecond(budget, { used: usage.perSecond(name), isOnlyOne: true });
   const turns = createTurns(rate, 50, () => now);
   const polls: number[] = [];
   const calls: number[] = [];
@@ -51,11 +51,6 @@ describe('other calls of the account', () => {
   it('never take everything from the polls', () => {
     const { within } = played(60, () => 5 * budget);
     expect(within(10, 60) / 50).toBeCloseTo(0.1 * budget, 0);
-  });
-
-  it('are as many in each other process', () => {
-    const { within } = played(30, () => 0.2 * budget, 3);
-    expect(within(10, 30) / 20).toBeCloseTo(0.4 * budget, 0);
   });
 });
 

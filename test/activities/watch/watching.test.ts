@@ -22,14 +22,9 @@ describe('the activity of a watch', () => {
     await stage.add('2');
     await pass(20 * second);
     expect(stage.asked).toHaveLength(5);
-    expect(attempt.pulses.at(-1)).toMatchObject({ orders: 2, lateMs: 0 });
+    expect(attempt.pulses.length, 'one each five seconds').toBeGreaterThan(4);
+    expect(attempt.pulses.at(-1)).toMatchObject({ orders: 2, lateMs: 0, since: iso(start) });
     expect(attempt.isOver).toBe(false);
-  });
-
-  it('heartbeats at least each five seconds how many orders it polls', async () => {
-    const { pulses } = await new WatchStage().attemptWithOrder();
-    expect(pulses.length).toBeGreaterThan(12);
-    expect(pulses.at(-1)).toMatchObject({ orders: 1, lateMs: 0, since: iso(start) });
   });
 
   it('ends as idle when the account has had no order for a minute', async () => {

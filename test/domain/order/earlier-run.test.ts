@@ -87,11 +87,12 @@ const table: [OrderEnd, asked: boolean, askedAgain: boolean, delivery: ReturnTyp
   ['brokenOff', true, true, 'again'],
 ];
 
-describe('an order whose following has ended', () => {
-  it.each(table)('as %s is followed again: asked %s, asked to do it again %s, by a delivery %s', (end, ...verdicts) => {
+it.each(table)(
+  'an order whose following has ended as %s is followed again: asked %s, asked to do it again %s, by a delivery %s',
+  (end, ...verdicts) => {
     expect([isFollowedAgain(end, false), isFollowedAgain(end, true), afterEnd(end)]).toEqual(verdicts);
-  });
-});
+  },
+);
 
 describe('receivers that are added to an order', () => {
   it('are added once, however often they come and in whatever order their fields are', () => {

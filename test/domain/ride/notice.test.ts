@@ -60,11 +60,6 @@ it('URLs of a ride are told each change of its order, its attention and its end 
   );
 });
 
-it('a change of stage, status or outcome alone is not told', () => {
-  const course = [{ stage: 'following' }, { status: 'Driving' }, { stage: 'receipt', outcome: 'completed' }] as const;
-  expect(toldOf([...course]).told).toEqual([]);
-});
-
 it.each([
   [{ type: 'Refused', message: 'createOrder: no.' }, 'createOrder: no.'],
   [{ type: 'OutcomeUnknown', message: `${givenUp}: Frau Ada Lovelace walked` }, 'Given up by a person.'],
