@@ -53,7 +53,7 @@ const noObject = 'must be a JSON object';
 
 const Order = z.looseObject(orderFields, noObject);
 
-const OrderChange = z
+const UpdateOrderBody = z
   .looseObject(orderFields, noObject)
   .partial()
   .refine((change) => Object.keys(change).length > 0, 'must name at least one field to change');
@@ -74,7 +74,7 @@ const Codes = listOf(
 const shapes: Partial<Record<BusinessOperation, z.ZodType>> = {
   products: ProductsQuestion,
   createOrder: z.preprocess(withOneSpelling, Order),
-  updateOrder: z.preprocess(withOneSpelling, OrderChange),
+  updateOrder: z.preprocess(withOneSpelling, UpdateOrderBody),
   addReferenceCode: Codes,
 };
 

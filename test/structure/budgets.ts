@@ -2,9 +2,9 @@ import type { SourceFile } from './source-file.js';
 
 /** The limits of the style page. Sizes are in lines. */
 export const budgets = {
-  /** All of `src`, and all of `test`. What a new capability needs is added here, by the change that brings it. */
-  src: { files: 188, lines: 24_382 },
-  test: { lines: 32_900 },
+  /** All of `src`, and all of `test`. The test prints the sizes when they are over; a new capability may then raise the limit. */
+  src: { files: 186, lines: 24_000 },
+  test: { lines: 31_000 },
   file: { cap: 400 },
   function: { cap: 80 },
 } as const;

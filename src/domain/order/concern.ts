@@ -50,11 +50,17 @@ const countsBeforePickupMs: Record<OpenStatus, number | null> = {
   CareReq: null,
 };
 
-/** The passenger has not been picked up, and no driver is there. */
-const beforePickup: readonly OpenStatus[] = ['Pending', 'Reserved', 'Unreserved', 'Routing', 'Confirmed'];
+/** Not for a passenger who has been picked up, nor where a driver is there. */
+const mayBeLate: Record<OpenStatus, boolean> = {
+  ...{ Pending: true, Reserved: true, Unreserved: true, Routing: true, Confirmed: true },
+  ...{ Waiting: false, ActiveOrder: false, Driving: false, CareReq: false },
+};
 
 /** May a pick-up of an order in this status be late? */
-export const isBeforePickup = (status: string): boolean => beforePickup.some((one) => one === toOpenStatus(status));
+export function isBeforePickup(status: string): boolean {
+  const open = toOpenStatus(status);
+  return open !== undefined && mayBeLate[open];
+}
 
 /** The clocks of workers may differ by so much. Otherwise a concern that one worker finds would not be one for the next. */
 const clocksDifferMs = minuteMs;
@@ -121,7 +127,7 @@ function customerCare({ status, since }: OpenOrder, watch: Watch): Due | undefin
 
 /** A run that begins after the pick-up time counts from its beginning. */
 function latePickup({ status, pickup, followedSince }: OpenOrder, { latePickupAfterMs }: Watch): Due | undefined {
-  if (pickup === null || latePickupAfterMs === null || !beforePickup.includes(status)) return undefined;
+  if (pickup === null || latePickupAfterMs === null || !mayBeLate[status]) return undefined;
   const why = `The pick-up was due at ${utcText(pickup)}, and the order is still ${status}.`;
   return { code: 'latePickup', at: Math.max(pickup, followedSince) + latePickupAfterMs, why };
 }

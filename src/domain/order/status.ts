@@ -1,6 +1,6 @@
 import { shownText } from '../json.js';
 
-/** The known statuses (assumed). Any other word is normal input, which we keep. */
+/** The known statuses (assumed), each in one spelling, whatever the service writes (`statusKey`). Any other word is normal input, which we keep. */
 export const rideStatuses = [
   'Pending',
   'Reserved',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isSameStatus, rideStatuses, statusKey, toRideStatus } from '../../../src/domain/order/status.js';
 import { forAny } from '../../support/for-any.js';
 
-/** The known statuses, in the spelling of the service. */
+/** The known statuses, in the spelling that users see. */
 const statuses =
   'Pending Reserved Unreserved Routing Confirmed Waiting Driving Completed Cancelled Rejected CareReq ActiveOrder'.split(
     ' ',
