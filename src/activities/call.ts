@@ -150,9 +150,9 @@ export function toCallTrouble(
   }
   if (error instanceof TokenUnavailable) {
     const afterMs = Math.max(error.retryAt - now, 1_000);
-    return error.code === 'upstreamUnavailable'
-      ? passing(error.message, afterMs)
-      : trouble('CredentialsRejected', error.message, { afterMs });
+    if (error.code === 'upstreamUnavailable') return passing(error.message, afterMs);
+    // The tokens may have been rejected for another operation.
+    return trouble('CredentialsRejected', error.message, { afterMs, isFinal: !error.isPaced });
   }
   if (error instanceof SealingError) return passing(`${error.message}. ${sealingRemedy}`);
   if (error instanceof QuietTime) return passing(error.message, error.leftMs);

@@ -107,10 +107,13 @@ export class TokenUnavailable extends FaretrailError<TokenFailure['code']> {
   override readonly name = 'TokenUnavailable';
   /** When it makes sense to ask again, in milliseconds since the epoch. */
   readonly retryAt: number;
+  /** The service has not refused a token: the lease waits before it requests one more. */
+  readonly isPaced: boolean;
 
-  constructor(code: TokenFailure['code'], message: string, retryAt: number) {
+  constructor(code: TokenFailure['code'], message: string, retryAt: number, isPaced = false) {
     super(code, message);
     this.retryAt = retryAt;
+    this.isPaced = isPaced;
   }
 }
 
@@ -182,8 +185,8 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
   }
 
   /** Callers try again within the longest wait, whatever a memo says. */
-  const unavailable = ({ code, message, retryAt }: TokenFailure): TokenUnavailable =>
-    new TokenUnavailable(code, message, Math.min(Date.parse(retryAt) + aheadMs, now() + longestWaitMs));
+  const unavailable = ({ code, message, retryAt, isPaced }: TokenFailure): TokenUnavailable =>
+    new TokenUnavailable(code, message, Math.min(Date.parse(retryAt) + aheadMs, now() + longestWaitMs), isPaced);
 
   async function hold(entry: Entry, token: SealedToken): Promise<AccessToken> {
     const value = await unseal(token.sealed, accessTokenId(entry.key));

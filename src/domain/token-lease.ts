@@ -35,6 +35,8 @@ const TokenFailureSchema = s.answerOf({
   at: PublishedInstantSchema,
   // Until then the lease requests nothing.
   retryAt: PublishedInstantSchema,
+  // The lease has made no request: it replaces tokens no faster.
+  isPaced: s.absentOr(s.flag),
 });
 /** Why there is no (new) token, and when to try again. */
 export type TokenFailure = s.Read<typeof TokenFailureSchema>;
@@ -148,7 +150,7 @@ export function refusalOf({ token, failure, pacedUntil }: TokenLease, now: numbe
   const againAt = Date.parse(pacedUntil) - (atOnce - 1) * paceMs;
   if (againAt <= now) return null;
   const retryAt = iso(Math.min(againAt, Date.parse(token.renewAt)));
-  return { code: 'credentialsRejected', message: refused, at: iso(now), retryAt };
+  return { code: 'credentialsRejected', message: refused, at: iso(now), retryAt, isPaced: true };
 }
 
 /** The lease after a token was obtained. */

@@ -174,7 +174,7 @@ describe('a token that is rejected before its end', () => {
     for (const [id, at] of [['token-2', 0] as const, ['token-3', second] as const])
       lease = renewed(lease, id, at, hour);
     const refusal = refusalOf(lease, start + 2 * second);
-    expect(refusal).toMatchObject({ code: 'credentialsRejected', at: iso(start + 2 * second) });
+    expect(refusal).toMatchObject({ code: 'credentialsRejected', at: iso(start + 2 * second), isPaced: true });
     expect(refusal).toMatchObject({ retryAt: iso(start + 30 * second), message: expect.stringContaining('token URL') });
   });
 

@@ -58,8 +58,9 @@ function reasonOf(before: readonly LedgerEntry[], at: number, about: Circumstanc
   if (last.httpStatus !== 200 || last.fault !== undefined) return 'afterFailure';
   if (at >= lastAt + about.lifetimeMs - aheadMs(about.lifetimeMs) - slackMs) return 'renewed';
   if (about.faults.some((fault) => losesAnswer(fault, lastAt, about.faults))) return 'answerLost';
+  // Under a wrong profile the service rejects an operation whatever the token.
   const isRevocation = ({ kind, endedAt, beganAt }: Fault) =>
-    kind === 'revokeTokens' && beganAt <= at && endedAt >= lastAt - slackMs;
+    (kind === 'revokeTokens' || kind === 'mislead') && beganAt <= at && endedAt >= lastAt - slackMs;
   const revoked = about.faults.find((fault) => isRevocation(fault) && (about.excused.get(fault) ?? 0) < perRevocation);
   if (!revoked) return null;
   about.excused.set(revoked, (about.excused.get(revoked) ?? 0) + 1);

@@ -81,7 +81,7 @@ it.each([
   expect(failure?.message).toContain(field);
 });
 
-it('a call without a token fails with the words of the lease, for good unless they name an outage', async () => {
+it('a call without a token fails with the words of the lease, for good unless they name an outage or tokens that are rejected', async () => {
   const stage = createCallStage([]);
   stage.tokens.get = () => Promise.reject(new TokenUnavailable('scopeRejected', 'Not granted.', start + 60_000));
   const message = expect.stringContaining('Not granted.');
@@ -90,6 +90,10 @@ it('a call without a token fails with the words of the lease, for good unless th
   stage.tokens.get = () => Promise.reject(new TokenUnavailable('upstreamUnavailable', 'Wait.', start + 5_000));
   const { failure } = await stage.attempt(callOf('orderReceipt'));
   expect(failure).toMatchObject({ type: 'Unavailable', nonRetryable: false, nextRetryDelay: 5_000 });
+  stage.tokens.get = () =>
+    Promise.reject(new TokenUnavailable('credentialsRejected', 'Rejected early.', start + 5_000, true));
+  const { failure: paced } = await stage.attempt(callOf('createOrder'));
+  expect(paced).toMatchObject({ type: 'CredentialsRejected', nonRetryable: false, nextRetryDelay: 5_000 });
 });
 
 it.each([
