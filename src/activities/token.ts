@@ -216,7 +216,7 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
       if (!held || held.id === rejected || !isUsable(held.token, leaseNow())) {
         return await another(entry, rejected ?? null);
       }
-      if (leaseNow() >= held.dueAt && !entry.pending) {
+      if (leaseNow() >= held.dueAt) {
         held.dueAt = leaseNow() + refreshRetryMs;
         // The old token is still usable. When it ends, the next caller gets this error.
         another(entry, held.id).catch(() => undefined);

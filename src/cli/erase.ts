@@ -24,7 +24,7 @@ import { type Columns, plain, rowsText } from './text.js';
 
 const help = `
 Removes from Temporal the runs of the order and of its report, the rides and
-calls that name it, and its parked and late deliveries and notices. It cannot be
+calls that name it, its parked deliveries, and its notices. It cannot be
 undone: the order may be followed anew, and a ride or a call whose run is gone
 may be ordered again under the same id. It asks before it removes anything. It
 reads all rides and calls of the account that Temporal keeps. Its list is about

@@ -9,8 +9,8 @@ const limit = 200;
 
 const help = `
 States: serving; renewal due (usable, the next call renews it); expired (no call
-has needed it since); failed: <why> (the run tries again by itself); waiting (no
-answer yet); ended (idle for two lifetimes, the next call starts a run). The
+has needed it since); failed: <why> (a call asks again after the wait); waiting
+(no answer yet); ended (idle for two lifetimes, the next call starts a run). The
 command never shows a token or its sealed form.`;
 
 /** `token …` */

@@ -71,7 +71,7 @@ const restartAfterMs = 1_000;
 
 /**
  * A `DeliveryPort` whose work is done in a thread of its own: what Temporal's client costs (gRPC, and async hooks that
- * make every promise dearer from its first call on) must not slow down those who deliver. When the thread dies, the calls
+ * make every promise cost more from its first call on) must not slow down those who deliver. When the thread dies, the calls
  * under way reject with `TemporalUnavailable` and another one is started.
  */
 export function createThreadedDeliveries(start: () => Worker, onDeath: (error: unknown) => void): DeliveryPort {

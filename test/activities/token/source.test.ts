@@ -143,6 +143,14 @@ it('a process whose clock is behind serves no token beyond its end', async () =>
   expect((await get(undefined, late)).id).toBe('token-2');
 });
 
+it('a process that only polls, which belong to no activity, tells the time by leases', async () => {
+  const { clock, fleet, get } = await setUpWithToken();
+  const polling = fleet.newProcess(3 * minute, () => undefined);
+  expect((await get(undefined, polling)).id).toBe('token-1');
+  await clock.advance(hour + second);
+  expect((await get(undefined, polling)).id).toBe('token-2');
+});
+
 it('tokens that are rejected one after the other are replaced twice; then the call fails, and others use the last one', async () => {
   const { clock, fleet, get, refusal } = await setUpWithToken();
   await get('token-1');

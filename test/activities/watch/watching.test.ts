@@ -272,6 +272,12 @@ describe('the run of a watch', () => {
     expect(stage.started).toHaveLength(3);
   });
 
+  it('is asked for again at once where Temporal did not answer', async () => {
+    const stage = new WatchStage();
+    for (stage.isTemporalDown of [true, false]) await stage.watching.start(name);
+    expect(stage.started).toHaveLength(1);
+  });
+
   it('is asked for of one account after the other when a worker starts, until it leaves', async () => {
     const stage = new WatchStage();
     const starting = stage.watching.startAll(ids(100, 'acme-').map((one) => toAccountName(one)));
@@ -297,4 +303,13 @@ describe('the run of a watch', () => {
       expect(await pollsWithin(stage, minute)).toBe(0);
     },
   );
+
+  it('does not start again without orders', async () => {
+    const stage = new WatchStage();
+    const attempt = stage.attempt();
+    await pass(10 * second);
+    attempt.cancel({ notFound: true });
+    await pass(10 * second);
+    expect(stage.started).toEqual([]);
+  });
 });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { createTokenSource, type TokenSource } from '../../../src/activities/index.js';
 import { toAccountName, toScope } from '../../../src/domain/keys.js';
@@ -70,6 +71,19 @@ it('a token request gets through a crowd of calls that wait for its token', asyn
   const waited = begun - secondsOf(events.find((event) => event.activityTaskScheduledEventAttributes));
   expect(waited).toBeLessThan(5); // calls that fill all slots give up only after ten seconds
   expect(crowded.sandbox.ledger({ operation: 'businessToken' })).toHaveLength(1);
+});
+
+it('a worker that starts later, with its clock ahead, knows when the token of the fleet ends', async () => {
+  const late = await startOrderStack({ clockAheadMs: 600_000, sandbox: { business: { tokenLifetimeSeconds: 12 } } });
+  onTestFinished(() => late.close());
+  const read = async () =>
+    shows(await late.follow('business', late.newOrder('business', [['Driving', 0]])), { status: 'Driving' });
+  await read();
+  await late.stopWorker();
+  await pause(5_000);
+  await late.startWorker();
+  for (const end = Date.now() + 11_000; Date.now() < end; await pause(500)) await read();
+  expect(late.sandbox.ledger({ operation: 'orderDetails' }).filter(({ httpStatus }) => httpStatus === 401)).toEqual([]);
 });
 
 it('a lease goes ahead of the runs that waited for a worker longer', async () => {
