@@ -53,7 +53,10 @@ async function watchRows(url: string) {
       steps.done(`${order_id} ${raw_status}`);
     }
   };
-  client.on('notification', () => void look());
+  let looking = Promise.resolve();
+  client.on('notification', () => {
+    looking = looking.then(look);
+  });
   await client.query('listen faretrail_order_changes');
   return { next: steps.next, close: () => client.end() };
 }
