@@ -187,6 +187,13 @@ export function withTrouble(lease: TokenLease, trouble: TokenRequestTrouble, now
   return { ...lease, failure, failuresInRow: lease.failuresInRow + 1 };
 }
 
+/** Callers whose token is rejected ask again soon after `retryAt`. If none does within this time, calls go through again. */
+const askedAgainWithinMs = 15_000;
+
+/** When the lease forgets that it refused to replace a token, in milliseconds since the epoch; null: it has nothing to forget. */
+export const forgottenAt = ({ failure }: TokenLease): number | null =>
+  failure?.isPaced ? Date.parse(failure.retryAt) + askedAgainWithinMs : null;
+
 /** Why the lease requests a token, for the metric. */
 export function renewalReason({ token }: TokenLease, now: number): 'first' | 'expired' | 'ahead' | 'rejected' {
   if (token === null) return 'first';

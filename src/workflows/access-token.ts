@@ -15,6 +15,7 @@ import {
   type AccessTokenInput,
   describeLease,
   emptyLease,
+  forgottenAt,
   idleMs,
   isAboutCurrent,
   parseAccessTokenInput,
@@ -48,15 +49,21 @@ export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLeas
   if (input.lease && workflowInfo().memo?.lease === undefined) publish(lease);
 
   const { maxEvents = defaultMaxEvents } = input;
-  while (await condition(() => isAsked || isHistoryLong(maxEvents), idleMs(lease))) {
+  for (;;) {
+    const forgetAt = forgottenAt(lease);
+    const restMs = forgetAt === null ? idleMs(lease) : Math.max(1, forgetAt - Date.now());
+    const isWoken = await condition(() => isAsked || isHistoryLong(maxEvents), restMs);
     if (isAsked) {
       lease = { ...(await renew(lease, input)), publishedAt: new Date().toISOString() };
       isAsked = false; // this is the answer to all who asked meanwhile, since they could not know of it
       publish(lease);
+    } else if (!isWoken) {
+      if (forgetAt === null) return lease;
+      lease = { ...lease, failure: null };
+      publish(lease);
     }
     if (isHistoryLong(maxEvents)) await continueLease(input, lease);
   }
-  return lease;
 }
 
 /** The lease after a token request, or after the refusal to make one. */

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { iso } from '../../src/domain/instant.js';
+import { toAccountName, toScope } from '../../src/domain/keys.js';
 import type { FollowOrderInput } from '../../src/domain/order/input.js';
 import type { OrderTrail } from '../../src/domain/order/trail.js';
+import { emptyLease } from '../../src/domain/token-lease.js';
+import { accessTokenId } from '../../src/domain/workflow-ids.js';
 import { RideApiError, RideApiUnreachable, TokenRefused, type UpstreamWords } from '../../src/ride-api/errors.js';
 import { deliver, deliveryOf, newDelivery } from '../support/delivery/deliveries.js';
 import { isLong } from '../support/long.js';
@@ -58,6 +62,16 @@ async function trailAfter(service: ScriptedService, [first, silentMs, others]: [
   const { events } = await handle.fetchHistory();
   return { during, trail, events: events?.length ?? 0 };
 }
+
+it('a token lease forgets that it has refused another token when no caller asks again, and its run ends', async () => {
+  const key = { account: toAccountName('partner'), scope: toScope('demand_partner'), credentialId: stack.credentialId };
+  const retryAt = iso(Date.now() + minute);
+  const failure = { code: 'credentialsRejected' as const, message: 'too fast', at: retryAt, retryAt, isPaced: true };
+  const args = [{ ...key, lease: { ...emptyLease, failure } }];
+  const { taskQueue } = stack;
+  const run = await stack.env.client.workflow.start('accessToken', { workflowId: accessTokenId(key), taskQueue, args });
+  expect(await run.result()).toMatchObject({ failure: null });
+});
 
 describe('trouble', virtualTime, () => {
   it.each([

@@ -1,6 +1,6 @@
 import type { LedgerEntry } from '../../sandbox/ledger.js';
 import type { Fault } from './faults.js';
-import { isOfTemporal } from './plan.js';
+import { isOfTemporal, type WorkerName, workerNames } from './plan.js';
 import type { Verdict } from './verdict.js';
 
 /** The reasons of token requests. */
@@ -13,6 +13,7 @@ const slackMs = 1_000;
 /** The time from a request until Temporal holds its answer, on a busy machine. */
 const keptWithinMs = 3_000;
 const perRevocation = 2;
+const paceMs = 30_000;
 
 /**
  * Did workers send one token request per lifetime for each account and scope (I4)? Further requests need an excuse: the previous
@@ -58,13 +59,39 @@ function reasonOf(before: readonly LedgerEntry[], at: number, about: Circumstanc
   if (last.httpStatus !== 200 || last.fault !== undefined) return 'afterFailure';
   if (at >= lastAt + about.lifetimeMs - aheadMs(about.lifetimeMs) - slackMs) return 'renewed';
   if (about.faults.some((fault) => losesAnswer(fault, lastAt, about.faults))) return 'answerLost';
-  // Under a wrong profile the service rejects an operation whatever the token.
-  const isRevocation = ({ kind, endedAt, beganAt }: Fault) =>
-    (kind === 'revokeTokens' || kind === 'mislead') && beganAt <= at && endedAt >= lastAt - slackMs;
-  const revoked = about.faults.find((fault) => isRevocation(fault) && (about.excused.get(fault) ?? 0) < perRevocation);
+  const isRevocation = (fault: Fault) =>
+    excuses(fault, about.faults) > (about.excused.get(fault) ?? 0) &&
+    fault.beganAt <= at &&
+    endOf(fault, about.faults) >= lastAt - slackMs;
+  const revoked = about.faults.find((fault) => isRevocation(fault));
   if (!revoked) return null;
   about.excused.set(revoked, (about.excused.get(revoked) ?? 0) + 1);
   return 'afterRevocation';
+}
+
+/** When workers no longer reject tokens because of this fault. One that starts under a wrong profile has it until it starts again. */
+function endOf({ kind, beganAt, endedAt }: Fault, faults: readonly Fault[]): number {
+  if (kind !== 'mislead') return kind === 'revokeTokens' ? endedAt : Number.NEGATIVE_INFINITY;
+  const starts = (worker: WorkerName) =>
+    faults.filter(({ target, kind: what }) => target === 'keys' || (target === worker && isStart.has(what)));
+  return Math.max(
+    endedAt,
+    ...workerNames.map((worker) => {
+      const isMisled = starts(worker).some((start) => start.endedAt >= beganAt && start.beganAt <= endedAt);
+      if (!isMisled) return endedAt;
+      return Math.min(...starts(worker).flatMap((start) => (start.beganAt > endedAt ? start.endedAt : [])));
+    }),
+  );
+}
+
+const isStart: ReadonlySet<string> = new Set(['kill', 'restart']);
+
+/** How many requests a fault excuses: under a wrong profile the service rejects an operation whatever the token, as often as the lease
+ *  replaces it. */
+function excuses(fault: Fault, faults: readonly Fault[]): number {
+  if (fault.kind === 'revokeTokens') return perRevocation;
+  if (fault.kind !== 'mislead') return 0;
+  return perRevocation + Math.floor((Math.min(endOf(fault, faults), Date.now()) - fault.beganAt) / paceMs);
 }
 
 /** Could this fault have lost the answer to a request of that instant? A worker keeps it while Temporal is away. */

@@ -7,12 +7,6 @@ afterEach(() => vi.unstubAllEnvs());
 const settings = () =>
   localSettings({ sandbox: { url: 'http://127.0.0.1:1' } as Sandbox, ingressPort: 8480, journalDir: '/none' });
 
-it('the local stack reads orders of the sandbox fast', () => {
-  const { env, sandboxed, isAllSandboxed } = settings();
-  expect({ sandboxed, isAllSandboxed }).toEqual({ sandboxed: ['partner', 'business'], isAllSandboxed: true });
-  expect(env.FARETRAIL_POLL_ACTIVE_MS).toBe('500');
-});
-
 it.each([
   ['FARETRAIL_BUSINESS_CLIENT_ID', ['partner']],
   ['FARETRAIL_PARTNER_BASE_URL', ['business']],

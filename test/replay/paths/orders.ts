@@ -20,7 +20,7 @@ import { cancelled, completed, ended, firstRunOf, type Path, type Paths, type Re
 import { ridePaths } from './rides.js';
 import { recordedStorePaths } from './store.js';
 import { subscriptionPaths } from './subscriptions.js';
-import { idleLease, tokenPaths } from './tokens.js';
+import { idleLease, refusalForgotten, tokenPaths } from './tokens.js';
 import { watchPaths } from './watches.js';
 
 type Follow = Parameters<OrderStack['follow']>;
@@ -208,4 +208,5 @@ export const slowPaths: Paths = {
     return handle;
   },
   'token-idle': idleLease,
+  'token-rejected-again': refusalForgotten,
 };

@@ -54,16 +54,6 @@ export const tokenPaths: Paths = {
     await renew(null); // within the cool-down
     await vi.waitFor(async () => expect((await published())?.publishedAt).not.toBe(publishedAt), patient);
   }),
-  'token-rejected-again': withLease(async ({ renew, tokenOtherThan, failure }) => {
-    await renew(null);
-    let token = await tokenOtherThan(undefined);
-    for (let times = 0; times < 2; times += 1) {
-      await renew(token);
-      token = await tokenOtherThan(token);
-    }
-    await renew(token);
-    await failure('credentialsRejected');
-  }),
   'token-with-bad-input': withLease(({ handle }) => ended(handle), { maxEvents: 0 }),
   async 'token-continued-as-new'(stack) {
     const { handle, renew, tokenOtherThan } = await openLease(stack, { maxEvents: 8 });
@@ -74,6 +64,19 @@ export const tokenPaths: Paths = {
     return firstRunOf(handle);
   },
 };
+
+/** A lease replaces two tokens at once, refuses the third, and forgets that when no caller asks again. */
+export const refusalForgotten = withLease(async ({ renew, tokenOtherThan, failure, published }) => {
+  await renew(null);
+  let token = await tokenOtherThan(undefined);
+  for (let times = 0; times < 2; times += 1) {
+    await renew(token);
+    token = await tokenOtherThan(token);
+  }
+  await renew(token);
+  await failure('credentialsRejected');
+  await vi.waitFor(async () => expect((await published())?.failure).toBeNull(), { ...patient, timeout: 120_000 });
+});
 
 /** A lease that no reader uses, to its end: it takes minutes. */
 export const idleLease = withLease(async ({ handle, renew }) => {

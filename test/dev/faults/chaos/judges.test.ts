@@ -46,6 +46,12 @@ const killedAt = (second: number): Partial<Fault>[] => [
   { kind: 'kill', target: 'worker-1', beganAt: second * 1_000, endedAt: second * 1_000 + 2_000 },
 ];
 
+/** The profile was wrong from the one second to the other, and a worker started meanwhile. */
+const misled = (from: number, to: number): Partial<Fault>[] => [
+  { kind: 'mislead', target: 'profile', beganAt: from * 1_000, endedAt: to * 1_000 },
+  { kind: 'restart', target: 'worker-1', beganAt: from * 1_000, endedAt: (from + 1) * 1_000 },
+];
+
 /** So many calls of one account, so many milliseconds apart. */
 const calls = (count: number, everyMs: number): string[] =>
   judgeBudget(
@@ -104,6 +110,8 @@ it.each<[what: string, isWrong: boolean, found: unknown]>([
   ['one after one that failed', false, tokens([0, 2], [], { httpStatus: 500 })],
   ['one whose worker died just after it', false, tokens([10, 36], killedAt(11))],
   ['one whose worker died long after it', true, tokens([10, 36], killedAt(20))],
+  ['one by a worker that has started under a wrong profile', false, tokens([10, 36], misled(9, 12))],
+  ['one after that worker has started again', true, tokens([10, 36], [...misled(1, 4), ...killedAt(6)])],
   ['1.3 times the budget in ten seconds', false, calls(130, 50)],
   ['more than that', true, calls(131, 50)],
   ['a trail of the whole course', false, untrueTrail(trailOf(words), course)],

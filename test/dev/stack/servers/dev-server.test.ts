@@ -22,22 +22,11 @@ async function withClient<T>(server: DevServer, use: (client: Client) => Promise
   return use(new Client({ connection })).finally(() => connection.close());
 }
 
-const ride = { taskQueue: 'none', workflowId: 'ride-1' };
 const isRunning = (pid: number): boolean =>
   execFileSync('ps', ['-A', '-o', 'pid=,stat='])
     .toString()
     .split('\n')
     .some((line) => Number.parseInt(line, 10) === pid && !line.includes('Z'));
-
-it('a server keeps its runs through a crash, on the same port', async () => {
-  const before = await start('kept');
-  await withClient(before, (client) => client.workflow.start('requestRide', ride));
-  await before.kill();
-  const after = await start('kept', { port: Number(before.address.split(':')[1]) });
-  expect(after.address).toBe(before.address);
-  const found = await withClient(after, (client) => client.workflow.getHandle(ride.workflowId).describe());
-  expect(found.status.name).toBe('RUNNING');
-});
 
 it('a server knows our search attributes from its start, shows its UI, and ends when it is told to stop, though traces are to be exported', async () => {
   process.env.OTEL_TRACES_EXPORTER = 'otlp'; // with no collector there
