@@ -1,4 +1,5 @@
 import type { OrderTrail } from '../../../src/client/index.js';
+import { type BusinessOperation, isChanging } from '../../../src/domain/call.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { rideCallId } from '../../../src/domain/ride/ride.js';
 import { businessCallId } from '../../../src/domain/workflow-ids.js';
@@ -20,9 +21,12 @@ export async function judgeWork(sandbox: SandboxControl, done: WorkDone): Promis
   const orders = await judgeOrders(sandbox, done);
   const rides = await judgeRides(sandbox, done);
   const calls = await judgeCalls(sandbox, done);
-  const figures = { ...orders.figures, ridesRequested: done.rides.length, businessCalls: done.calls.length };
+  const businessCalls = done.calls.length;
+  const callsGivenUp = done.calls.filter(isGivenUp).length;
+  const tooMany = callsGivenUp > businessCalls * mayGiveUp ? [`${callsGivenUp} of ${businessCalls} calls gave up`] : [];
+  const figures = { ...orders.figures, ridesRequested: done.rides.length, businessCalls, callsGivenUp };
   const open = [...done.open].map((work) => `${work} has no end`);
-  return { problems: [...orders.problems, ...rides, ...calls, ...open, ...judgeAnswers(done)], figures };
+  return { problems: [...orders.problems, ...rides, ...calls, ...tooMany, ...open, ...judgeAnswers(done)], figures };
 }
 
 /** The answers that a run may give. `NotFound`: no run follows the order yet. */
@@ -120,9 +124,15 @@ async function judgeRides(sandbox: SandboxControl, { rides, confirmed, givenUp }
   return problems;
 }
 
+/** A call that only reads is made for five minutes, and for most of them both workers may be away. */
+const isGivenUp = ({ operation, end }: Pick<WorkDone['calls'][number], 'operation' | 'end'>): boolean =>
+  !('value' in end) && end.code === 'Unavailable' && !isChanging(operation as BusinessOperation);
+const mayGiveUp = 0.1;
+
 async function judgeCalls(sandbox: SandboxControl, { calls }: WorkDone): Promise<string[]> {
   const [created, codes] = [await sandbox.createdOrders(), await sandbox.referenceCodes()];
   return calls.flatMap(({ key, operation, end }) => {
+    if (isGivenUp({ operation, end })) return [];
     if (!('value' in end)) return [`call ${key}: ${operation} ended with ${end.code} ${end.message}`];
     const countEffects: Record<string, () => number> = {
       createOrder: () =>
