@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clockAhead } from './clock.js';
 import { type Fault, runFaults } from './faults.js';
@@ -130,6 +132,7 @@ export async function runPlan(
     });
     const problems = [...wrong, ...grown(growth)];
     stage.keeps = problems.length > 0;
+    if (stage.keeps) writeFileSync(join(stage.folder, 'calls.json'), JSON.stringify(await stage.sandbox.ledger()));
     return {
       ...{ seed, seconds: forMs / 1_000, problems, evidence: stage.keeps ? stage.folder : null },
       figures: { ...figures, faultsLeftOut, settledMs },
