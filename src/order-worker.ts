@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { activityInfo } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
@@ -210,7 +209,6 @@ function createActivities(
     unseal: sealer.unseal,
     credentialId,
     now,
-    passed: dueOfActivity,
   });
   const quietTimes = createQuietTimes(now);
   const usage = createUsage(now);
@@ -279,15 +277,6 @@ function holdAccounts(accounts: readonly Account[], { keyedHash }: Pick<Sealer, 
     accountWith: (name: AccountName, id: string): Account | undefined =>
       held.get(name)?.id === id ? held.get(name)?.one : undefined,
   };
-}
-
-/** When the activity under way was due, by the clock of Temporal's server. Undefined for polls, which belong to none. */
-function dueOfActivity(): number | undefined {
-  try {
-    return activityInfo().currentAttemptScheduledTimestampMs;
-  } catch {
-    return undefined;
-  }
 }
 
 function failNotHeld(name: AccountName): never {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cancellationSignal } from '@temporalio/activity';
+import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
@@ -122,7 +122,7 @@ interface TokenSourcePorts {
   unseal(sealed: string, leaseId: string): Promise<string>;
   credentialId(account: Account): string;
   now?: () => number;
-  /** An instant of Temporal's server that has passed, in milliseconds since the epoch; undefined: none is known. */
+  /** An instant of Temporal's server that has passed, in milliseconds since the epoch; undefined: none is known. Default: that of the activity under way. */
   passed?: () => number | undefined;
   sleep?: (ms: number) => Promise<void>;
 }
@@ -146,7 +146,7 @@ const refreshRetryMs = 5_000;
 
 /** See `TokenSource`. */
 export function createTokenSource(ports: TokenSourcePorts): TokenSource {
-  const { leases, unseal, credentialId, now = Date.now, passed = () => undefined, sleep = pause } = ports;
+  const { leases, unseal, credentialId, now = Date.now, passed = scheduledAt, sleep = pause } = ports;
   const entries = new Map<string, Entry>();
   /** How far this clock may be ahead of that of Temporal's server, which leases use: so a process that has just started takes no good token
    *  for an old one. An old one is rejected, and then replaced. */
@@ -224,6 +224,15 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
       return held;
     },
   };
+}
+
+/** Undefined for polls, which belong to no activity. Not when the attempt is due: after a crash of the server one may start a minute before. */
+function scheduledAt(): number | undefined {
+  try {
+    return activityInfo().scheduledTimestampMs;
+  } catch {
+    return undefined;
+  }
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -84,7 +84,7 @@ export class TokenFleet {
   }
 
   /** Another process of the fleet, with nothing in its memory; its clock goes ahead by so much. */
-  newProcess(aheadMs = 0, passed: () => number | undefined = () => this.clock.now()): TokenSource {
+  newProcess(aheadMs = 0, passed: (() => number | undefined) | null = () => this.clock.now()): TokenSource {
     const ownLease = accessTokenId({ account: account.name, scope, credentialId: 'c-1' });
     return createTokenSource({
       leases: this.leases,
@@ -94,7 +94,7 @@ export class TokenFleet {
       },
       credentialId: () => 'c-1',
       now: () => this.clock.now() + aheadMs,
-      passed,
+      ...(passed && { passed }),
       sleep: this.clock.sleep,
     });
   }

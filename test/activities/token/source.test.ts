@@ -1,3 +1,4 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { type AccessToken, type TokenSource, TokenUnavailable } from '../../../src/activities/token.js';
 import { emptyLease } from '../../../src/domain/token-lease.js';
@@ -145,10 +146,18 @@ it('a process whose clock is behind serves no token beyond its end', async () =>
 
 it('a process that only polls, which belong to no activity, tells the time by leases', async () => {
   const { clock, fleet, get } = await setUpWithToken();
-  const polling = fleet.newProcess(3 * minute, () => undefined);
+  const polling = fleet.newProcess(3 * minute, null);
   expect((await get(undefined, polling)).id).toBe('token-1');
   await clock.advance(hour + second);
   expect((await get(undefined, polling)).id).toBe('token-2');
+});
+
+it('an attempt that Temporal starts before it is due has no token replaced', async () => {
+  const { clock, fleet, get } = await setUpWithToken();
+  const times = { scheduledTimestampMs: clock.now(), currentAttemptScheduledTimestampMs: clock.now() + hour - second };
+  const early = fleet.newProcess(0, null);
+  for (let calls = 0; calls < 2; calls += 1) await new MockActivityEnvironment(times).run(() => get(undefined, early));
+  expect(fleet.asked).toEqual([null]);
 });
 
 it('tokens that are rejected one after the other are replaced twice; then the call fails, and others use the last one', async () => {
