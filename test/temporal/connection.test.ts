@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { connectClient, connectNative, loadTemporalSettings } from '../../src/temporal/connection.js';
 import { encodedKey } from '../settings/env.js';
 
@@ -79,6 +79,20 @@ describe.each(Object.entries({ client: connectClient, worker: connectNative }))(
         code: 'TemporalUnreachable',
         message: expect.stringContaining('127.0.0.1:1 '),
       });
+    });
+
+    it('does not go through a proxy, which is for calls to the service', async () => {
+      const proxy = createServer((socket) => socket.destroy());
+      let asked = 0;
+      proxy.on('connection', () => (asked += 1));
+      await once(proxy.listen(0, '127.0.0.1'), 'listening');
+      const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+      for (const name of ['https_proxy', 'http_proxy', 'grpc_proxy', 'HTTPS_PROXY', 'HTTP_PROXY'])
+        vi.stubEnv(name, url);
+      onTestFinished(() => void vi.unstubAllEnvs());
+      await expect(connect({ ...noFile, TEMPORAL_ADDRESS: '127.0.0.1:1' }, { withinMs: 300 })).rejects.toThrow();
+      proxy.close();
+      expect(asked).toBe(0);
     });
   },
 );
