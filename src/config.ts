@@ -73,7 +73,8 @@ export function readTracing(read: EnvReader): TraceProtocol | null {
 
 /** Reads `HTTPS_PROXY`, which may hold a password, and `NO_PROXY`. Of the two spellings of a name the lower one counts, as with curl. */
 function readProxy(read: EnvReader): ServiceProxy | null {
-  const found = read.secret('https_proxy') ?? read.secret('HTTPS_PROXY');
+  const lower = read.text('https_proxy');
+  const found = lower === undefined ? read.secret('HTTPS_PROXY') : { value: lower, setBy: 'https_proxy' };
   if (found === undefined) return null;
   const url = toProxyUrl(found.value);
   const rule = 'must be http://USER:PASSWORD@HOST:PORT or https://..., with special characters of both as %XX';

@@ -31,8 +31,8 @@ export function throughProxy(
   direct: buildConnector.connector,
   withinMs: number,
 ): buildConnector.connector {
-  const { protocol, hostname, port } = new URL(origin);
-  const proxy = { protocol, hostname: unbracketed(hostname), port };
+  const { protocol, host, hostname, port } = new URL(origin);
+  const proxy = { protocol, host, hostname: unbracketed(hostname), port };
   const openTunnel = (authority: string): Promise<Socket> =>
     new Promise((resolve, reject) => {
       const fail = (why?: string | number): void => {
@@ -66,10 +66,9 @@ export function throughProxy(
     const authority = `${name}:${target.port || 443}`;
     if (target.protocol !== 'https:' || isLoopbackAddress(`https://${authority}`) || isExempt(target, noProxy))
       return direct(target, done);
-    openTunnel(authority).then(
-      (httpSocket) => direct({ ...target, httpSocket }, done),
-      (error: Error) => done(error, null),
-    );
+    openTunnel(authority)
+      .then((httpSocket) => direct({ ...target, httpSocket }, done))
+      .catch((error: Error) => done(error, null));
   };
 }
 

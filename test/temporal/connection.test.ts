@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -79,6 +79,20 @@ describe.each(Object.entries({ client: connectClient, worker: connectNative }))(
         code: 'TemporalUnreachable',
         message: expect.stringContaining('127.0.0.1:1 '),
       });
+    });
+
+    it.skipIf(
+      !Object.values(networkInterfaces())
+        .flat()
+        .some((one) => one?.address === '::1'),
+    )('takes an IPv6 address', async () => {
+      const server = createServer((socket) => socket.destroy());
+      const connected = once(server.listen(0, '::1'), 'connection');
+      await once(server, 'listening');
+      const TEMPORAL_ADDRESS = `[::1]:${(server.address() as AddressInfo).port}`;
+      await expect(connect({ ...noFile, TEMPORAL_ADDRESS }, { withinMs: 300 })).rejects.toThrow('cannot be reached');
+      await connected;
+      server.close();
     });
 
     it('does not go through a proxy, which is for calls to the service', async () => {
