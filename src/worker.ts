@@ -59,16 +59,9 @@ async function main(): Promise<void> {
   metrics.showWatches(() => worker.watching.held());
   const pages = await servePages(config, { metrics, worker, connection, sdkMetricsPort });
   const accounts = config.accounts.map(({ name }) => name);
+  const { taskQueue, deployment, proxy } = config;
   logger.info(
-    {
-      address,
-      namespace,
-      taskQueue: config.taskQueue,
-      accounts,
-      metricsPort: pages?.port,
-      ...config.deployment,
-      proxy: config.proxy?.origin,
-    },
+    { address, namespace, taskQueue, accounts, metricsPort: pages?.port, ...deployment, proxy: proxy?.origin },
     'worker started',
   );
   const { hasLeft } = await worker.run();

@@ -75,11 +75,8 @@ export interface Http {
 export function createHttp({ proxy = null, lookup, ...options }: HttpOptions = {}): Http {
   const limits = { ...defaultHttpLimits, ...options };
   // A second per address: Node's 250 ms fails on a slow network when a host has several addresses.
-  const direct = buildConnector({
-    timeout: limits.connectMs,
-    autoSelectFamilyAttemptTimeout: 1_000,
-    ...(lookup && { lookup }),
-  });
+  const perAddress = { autoSelectFamilyAttemptTimeout: 1_000, ...(lookup && { lookup }) };
+  const direct = buildConnector({ timeout: limits.connectMs, ...perAddress });
   const connect = proxy === null ? direct : throughProxy(proxy, direct, limits.connectMs);
   const open = new Set<Agent>();
   let [newest, since] = [openAgent(), performance.now()];
@@ -129,12 +126,10 @@ async function exchangeInTime(
     stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true });
   });
   const onAbort = (): void => stop.abort(signal?.reason);
-  const onTimeout = (): void =>
-    stop.abort(
-      progress.isSent
-        ? new RideApiUnreachable('TOTAL_TIMEOUT', url.origin)
-        : new RideApiUnreachable('NO_CONNECTION', url.origin, 'TOTAL_TIMEOUT'),
-    );
+  const onTimeout = (): void => {
+    const code = progress.isSent ? 'TOTAL_TIMEOUT' : 'NO_CONNECTION';
+    stop.abort(new RideApiUnreachable(code, url.origin, progress.isSent ? null : 'TOTAL_TIMEOUT'));
+  };
   const timer = setTimeout(onTimeout, limits.totalMs);
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
@@ -146,22 +141,17 @@ async function exchangeInTime(
   }
 }
 
-/** Whether a call may have left this process. A failure before that leaves nothing in doubt: one to make a connection, or a wait for one. */
-interface Progress {
-  isSent: boolean;
-}
-
+/** Notes when a call may have left this process. Whatever fails before, such as a wait for a connection, leaves nothing in doubt. */
 const noting =
-  (progress: Progress): Dispatcher.DispatcherComposeInterceptor =>
+  (progress: { isSent: boolean }): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>
   (options, handler) =>
     dispatch(options, {
-      // undici calls it before the first byte goes to a socket; a call that was aborted until then is never written.
+      // undici calls it before it writes the first byte to a socket, and then writes none of a call that is aborted by now.
       onRequestStart(...given) {
         progress.isSent = true;
         handler.onRequestStart?.(...given);
       },
-      onRequestUpgrade: (...given) => handler.onRequestUpgrade?.(...given),
       onResponseStart: (...given) => handler.onResponseStart?.(...given),
       onResponseData: (...given) => handler.onResponseData?.(...given),
       onResponseEnd: (...given) => handler.onResponseEnd?.(...given),
@@ -172,7 +162,7 @@ async function exchange(
   agent: Agent,
   url: URL,
   request: ApiRequest,
-  { limits, signal, progress }: { limits: HttpLimits; signal: AbortSignal; progress: Progress },
+  { limits, signal, progress }: { limits: HttpLimits; signal: AbortSignal; progress: { isSent: boolean } },
 ): Promise<ApiReply> {
   const { method, body = null } = request;
   // Without the header any packing would be right (RFC 9110 section 12.5.3).
@@ -182,7 +172,7 @@ async function exchange(
     .compose(noting(progress))
     .request(target)
     .catch((error: unknown) => {
-      throw toNetworkError(error, url.origin, progress);
+      throw toNetworkError(error, url.origin, progress.isSent);
     });
   return {
     status: reply.statusCode,
@@ -212,7 +202,7 @@ function systemCodeOf(error: unknown): string {
 }
 
 /** An error of undici or Node in our words. Nothing but its code word is kept. */
-function toNetworkError(error: unknown, origin: string, { isSent }: Progress = { isSent: true }): Error {
+function toNetworkError(error: unknown, origin: string, isSent = true): Error {
   const systemCode = systemCodeOf(error);
   if (systemCode === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return new RideApiGarbled('TOO_LARGE', origin, null);
   // By class: undici 7.30 leaves the code of a parser error empty.

@@ -13,17 +13,9 @@ export interface ServiceProxy {
   readonly noProxy: readonly string[];
 }
 
-/** The proxy gave no tunnel, so nothing was sent to the service. `code` is `PROXY_` with the HTTP status that the proxy answered, or with
- *  the code of Node. */
-class NoTunnel extends Error {
-  override readonly name = 'NoTunnel';
-  readonly code: string;
-
-  constructor(why: string | number | undefined) {
-    super('the proxy gave no tunnel');
-    this.code = `PROXY_${why ?? 'LOST'}`;
-  }
-}
+/** Nothing was sent to the service. `why`: the HTTP status that the proxy answered, or the code of Node. */
+const noTunnel = (why: string | number = 'LOST'): Error =>
+  Object.assign(new Error('the proxy gave no tunnel'), { code: `PROXY_${why}` });
 
 /** Makes TLS connections through a tunnel of the proxy (RFC 9110 section 9.3.6), and all others with `direct`. */
 export function throughProxy(
@@ -35,28 +27,24 @@ export function throughProxy(
   const proxy = { protocol, host, hostname: unbracketed(hostname), port };
   const openTunnel = (authority: string): Promise<Socket> =>
     new Promise((resolve, reject) => {
-      const fail = (why?: string | number): void => {
-        clearTimeout(timer);
-        reject(new NoTunnel(why));
-      };
       const asked = request({
         ...{ method: 'CONNECT', path: authority },
         headers: { host: authority, ...(authorization !== null && { 'proxy-authorization': authorization }) },
         createConnection(_, made) {
-          direct(proxy, (...[error, socket]) => (socket ? made(null, socket) : fail(codeOf(error))));
+          direct(proxy, (...[error, socket]) => (socket ? made(null, socket) : reject(noTunnel(codeOf(error)))));
           return null;
         },
       });
       const timer = setTimeout(() => {
-        fail('TIMEOUT');
+        reject(noTunnel('TIMEOUT'));
         asked.destroy();
       }, withinMs);
-      asked.on('error', (error) => fail(codeOf(error)));
+      asked.on('error', (error) => reject(noTunnel(codeOf(error))));
       asked.on('connect', ({ statusCode }, socket) => {
-        clearTimeout(timer);
+        clearTimeout(timer); // it would end the tunnel, too
         socket.on('error', () => {}); // what uses the tunnel fails, too, and tells
         if (statusCode === 200) return resolve(socket as Socket);
-        fail(statusCode);
+        reject(noTunnel(statusCode));
         socket.destroy();
       });
       asked.end();
@@ -74,10 +62,8 @@ export function throughProxy(
 
 const codeOf = ({ code }: NodeJS.ErrnoException): string | undefined => code;
 
-type Target = Pick<buildConnector.Options, 'hostname' | 'port'>;
-
 /** Is the host named by `NO_PROXY`? An entry is a name with all below it, an address, a network, or `*`; with or without a port. */
-export const isExempt = ({ hostname, port }: Target, noProxy: readonly string[]): boolean =>
+export const isExempt = ({ hostname, port }: { hostname: string; port: string }, noProxy: readonly string[]): boolean =>
   noProxy.some((entry) => {
     const [, host = entry, at] = /^(\[.*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
     return (at === undefined || Number(at) === Number(port || 443)) && covers(host, hostname);
