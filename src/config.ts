@@ -86,10 +86,13 @@ function readProxy(read: EnvReader): ServiceProxy | null {
 }
 
 function toProxyUrl(given: string): URL | null {
-  const text = given.includes('://') ? given : `http://${given}`;
-  if (!URL.canParse(text) || /%(?![0-9a-f]{2})/i.test(text)) return null;
-  const url = new URL(text);
-  return /^https?:$/.test(url.protocol) && `${url.pathname}${url.search}${url.hash}` === '/' ? url : null;
+  try {
+    const url = new URL(given.includes('://') ? given : `http://${given}`);
+    decodeURIComponent(`${url.username}${url.password}`); // throws for a "%" that stands for itself
+    return /^https?:$/.test(url.protocol) && `${url.pathname}${url.search}${url.hash}` === '/' ? url : null;
+  } catch {
+    return null;
+  }
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;

@@ -49,43 +49,29 @@ beforeAll(async () => {
   await fleet.addWorker();
 }, 60_000);
 
-const probe = async (change: WorkerEnv) => {
-  const { code, output, errors } = await runStarter(['probe', 'partner', '--json'], { ...fleet.env, ...change });
-  return { code, said: `${output}${errors}` };
-};
-
 it('worker, probe and doctor reach a service behind a proxy, with a root of its own, and never show the password', async () => {
   const handles = await fleet.followOrders(4, [
     ['Pending', 0],
-    ['Driving', 500],
     ['Completed', 1_500],
   ]);
   const trails = await Promise.all(handles.map((handle) => handle.result()));
   expect(trails.map(({ status }) => status)).toEqual(Array(4).fill('Completed'));
   expect(new Set(proxy.asked)).toEqual(new Set(['service.example:443']));
 
-  const probed = await probe({});
-  expect(probed.code, probed.said).toBe(0);
+  const probe = (change: WorkerEnv = {}) => runStarter(['probe', 'partner', '--json'], { ...fleet.env, ...change });
+  const probed = await probe();
+  expect(probed).toMatchObject({ code: 0 });
+  const rootless = await probe({ NODE_EXTRA_CA_CERTS: '' });
+  expect(rootless.output).toContain('name the file of its root in NODE_EXTRA_CA_CERTS');
+  const refused = await probe({ HTTPS_PROXY: proxy.url.replace('c1e7b@', 'c1e7@') });
+  expect(refused.output).toContain('the proxy answered 407: check user and password in HTTPS_PROXY');
   const { output } = await runStarter(['doctor'], fleet.env);
   expect(output).toContain(`through the proxy ${proxy.origin}`);
 
   const found = await tracesOf(fleet, { databaseFile: inject('temporalDatabaseFile'), metricsPort });
-  const shown = { ...found, probe: Buffer.from(probed.said), doctor: Buffer.from(output) };
-  expect(findLeaks({ proxy: proxy.origin }, shown)).toEqual(expect.arrayContaining(['logs: proxy', 'doctor: proxy']));
-  expect(findLeaks({ password: proxyUser.password }, shown)).toEqual([]);
-});
-
-const wrong = 'other-5c1e';
-it.each([
-  ['a root that is not named', () => ({ NODE_EXTRA_CA_CERTS: '' }), 'name the file of its root in NODE_EXTRA_CA_CERTS'],
-  [
-    'a wrong password',
-    () => ({ HTTPS_PROXY: proxy.origin.replace('://', `://me:${wrong}@`) }),
-    'the proxy answered 407: check user and password in HTTPS_PROXY',
-  ],
-])('%s is told with the remedy', async (_, change, remedy) => {
-  const { code, said } = await probe(change());
-  expect(said).toContain(remedy);
-  expect(code).toBe(1);
-  expect(findLeaks({ wrong, password: proxyUser.password }, { said: Buffer.from(said) })).toEqual([]);
+  const said = [probed, rootless, refused].map(({ output, errors }) => `${output}${errors}`).join('\n');
+  const shown = { ...found, said: Buffer.from(said + output) };
+  expect(findLeaks({ proxy: proxy.origin }, shown)).toEqual(expect.arrayContaining(['logs: proxy', 'said: proxy']));
+  // All but the last letter, which the wrong password lacks.
+  expect(findLeaks({ password: proxyUser.password.slice(0, -1) }, shown)).toEqual([]);
 });
