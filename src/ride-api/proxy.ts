@@ -41,7 +41,7 @@ export function throughProxy(
       }, withinMs);
       asked.on('error', (error) => reject(noTunnel(codeOf(error))));
       asked.on('connect', ({ statusCode }, socket) => {
-        clearTimeout(timer); // it would end the tunnel, too
+        clearTimeout(timer);
         socket.on('error', () => {}); // what uses the tunnel fails, too, and tells
         if (statusCode === 200) return resolve(socket as Socket);
         reject(noTunnel(statusCode));
