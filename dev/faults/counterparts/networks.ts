@@ -17,7 +17,7 @@ const user = { name: 'rides', password: '5c1e7b09d4' };
 
 /** Creates go to a service through a proxy that others wrote: what came of each, and did the service get it? */
 export async function networks({ say, onEnd }: Wanted): Promise<Row[]> {
-  const tool = await debianTool('tinyproxy', '1.11.1-2.1+deb12u1', say);
+  const tool = await debianTool('tinyproxy-bin', '1.11.1-2.1+deb12u1', say, 'tinyproxy');
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-networks-'));
   onEnd(() => rmSync(folder, { recursive: true, force: true }));
   const service = await startService(folder, onEnd);
