@@ -5,6 +5,7 @@ import { FaretrailError, InvalidInput } from './domain/errors.js';
 import { defaultWatch, noWatch } from './domain/order/concern.js';
 import { defaultTaskQueue } from './domain/task-queues.js';
 import { isLoopbackAddress, originRule, toOrigin } from './domain/web-address.js';
+import type { ServiceProxy } from './ride-api/proxy.js';
 import { defaultMaxWaitMs } from './ride-api/refusal.js';
 import { type KeyRing, keyRecipe, sharesKey, signingForm, withHidden } from './sealing/key-ring.js';
 import { type AccountSettings, hasSecret, readAccounts } from './settings/accounts.js';
@@ -68,6 +69,30 @@ export function readTracing(read: EnvReader): TraceProtocol | null {
   if (protocol !== 'http/json')
     read.refuse(name, 'must be http/protobuf or http/json; collectors take them on port 4318, not on 4317');
   return 'http/json';
+}
+
+/** Reads `HTTPS_PROXY`, which may hold a password, and `NO_PROXY`. Of the two spellings of a name the lower one counts, as with curl. */
+function readProxy(read: EnvReader): ServiceProxy | null {
+  const lower = read.text('https_proxy');
+  const found = lower === undefined ? read.secret('HTTPS_PROXY') : { value: lower, setBy: 'https_proxy' };
+  if (found === undefined) return null;
+  const url = toProxyUrl(found.value);
+  const rule = 'must be http://USER:PASSWORD@HOST:PORT or https://..., with special characters of both as %XX';
+  if (!url) return read.refuse(found.setBy, rule) ?? null;
+  const user = [url.username, url.password].map(decodeURIComponent).join(':');
+  const authorization = user === ':' ? null : `Basic ${Buffer.from(user).toString('base64')}`;
+  const noProxy = (read.text('no_proxy') ?? read.text('NO_PROXY') ?? '').split(/[\s,]+/).filter(Boolean);
+  return Object.freeze(withHidden({ origin: url.origin, noProxy }, 'authorization', authorization));
+}
+
+function toProxyUrl(given: string): URL | null {
+  try {
+    const url = new URL(given.includes('://') ? given : `http://${given}`);
+    decodeURIComponent(`${url.username}${url.password}`); // throws for a "%" that stands for itself
+    return /^https?:$/.test(url.protocol) && `${url.pathname}${url.search}${url.hash}` === '/' ? url : null;
+  } catch {
+    return null;
+  }
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -191,6 +216,8 @@ function readSettings(read: EnvReader, withSecrets: boolean) {
     ...readSecrets(read),
     codec: readCodec(read),
     store: readStore(read),
+    /** Null: calls to the service go directly. */
+    proxy: readProxy(read),
     /** Without a trailing slash. */
     publicUrl: read.baseUrl('FARETRAIL_PUBLIC_URL') ?? null,
     ingressHost: read.host('FARETRAIL_INGRESS_HOST'),

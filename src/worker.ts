@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   const metrics = createWorkerMetrics();
   metrics.showRuns(createRunCounts(client, config.taskQueue));
   metrics.showCacheLimit(cachedRuns());
-  const http = createHttp();
+  const http = createHttp({ proxy: config.proxy });
   const rideApi = createRideApi({
     http: tracing ? traceHttp(http, tracing) : http,
     profile: config.profile,
@@ -59,8 +59,9 @@ async function main(): Promise<void> {
   metrics.showWatches(() => worker.watching.held());
   const pages = await servePages(config, { metrics, worker, connection, sdkMetricsPort });
   const accounts = config.accounts.map(({ name }) => name);
+  const { taskQueue, deployment, proxy } = config;
   logger.info(
-    { address, namespace, taskQueue: config.taskQueue, accounts, metricsPort: pages?.port, ...config.deployment },
+    { address, namespace, taskQueue, accounts, metricsPort: pages?.port, ...deployment, proxy: proxy?.origin },
     'worker started',
   );
   const { hasLeft } = await worker.run();

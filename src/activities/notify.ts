@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import type { StoredChange } from '../domain/notify/notices.js';
 import type { NotifyInput, NotifyOutcome } from '../notify-http/sender.js';
+import { certificateRemedy } from '../ride-api/errors.js';
 import { retryAfterMs } from '../ride-api/refusal.js';
 import { toDelay } from './failures.js';
 
@@ -66,7 +67,10 @@ function toFailure(outcome: Exclude<NotifyOutcome, { kind: 'busy' }>, host: stri
         nextRetryDelay: toDelay(addressAgainMs),
       });
     case 'unreachable':
-      return ApplicationFailure.retryable(`${host} does not answer: ${outcome.code}.`, 'ReceiverUnavailable');
+      return ApplicationFailure.retryable(
+        `${host} does not answer: ${outcome.code}${certificateRemedy(outcome.code)}.`,
+        'ReceiverUnavailable',
+      );
     case 'answered':
       return toRefusal(outcome, host, now);
   }

@@ -88,7 +88,8 @@ function checkSettings({ env, ...context }: CommandContext): { checks: Check[]; 
     return { checks, config: 'problems' in withoutSecrets ? null : withoutSecrets };
   }
   const names = config.accounts.map((account) => account.name).join(', ');
-  const message = names === '' ? 'usable; no account is set here' : `usable; accounts: ${names}`;
+  const way = config.proxy === null ? '' : `; the service is called through the proxy ${config.proxy.origin}`;
+  const message = `${names === '' ? 'usable; no account is set here' : `usable; accounts: ${names}`}${way}`;
   return { checks: [{ name, result: 'ok', message }], config };
 }
 

@@ -58,9 +58,23 @@ export const isPassing = (status: number): boolean => status === 429 || status >
 
 /** Where the way to an answer broke off. */
 export type UnreachableCode =
-  | 'NO_CONNECTION' // before the request was sent
+  | 'NO_CONNECTION' // before a byte of the request was sent
   | 'CONNECTION_LOST' // after that, as far as we know
-  | 'TOTAL_TIMEOUT'; // at our deadline for all of it
+  | 'TOTAL_TIMEOUT'; // after that, at our deadline for all of it
+
+/** What a person can do about a certificate, by Node's code (https://nodejs.org/api/tls.html#x509-certificate-error-codes). */
+export const certificateRemedy = (systemCode: string): string =>
+  /SELF_SIGNED|UNABLE_TO_|CERT_SIGNATURE/.test(systemCode)
+    ? '; its certificate is of no authority that is trusted here: name the file of its root in NODE_EXTRA_CA_CERTS'
+    : '';
+
+/** The same about a proxy, by the codes of `proxy.ts`. */
+function proxyRemedy(systemCode: string): string {
+  const [isProxy, status] = /^PROXY_(\d*)/.exec(systemCode) ?? [];
+  if (status === '407') return '; the proxy answered 407: check user and password in HTTPS_PROXY';
+  if (status) return `; the proxy answered ${status}: it must allow and reach this address, or NO_PROXY must name it`;
+  return isProxy ? '; the proxy gives no answer: check HTTPS_PROXY' : '';
+}
 
 /** No complete answer came: `sentBy` says what that means for a changing call; a read can be repeated.
  *  `systemCode` is the code of Node or undici, which tells people why. Not thrown when the caller aborted: that is its own reason. */
@@ -69,7 +83,9 @@ export class RideApiUnreachable extends FaretrailError<UnreachableCode> {
   readonly systemCode: string | null;
 
   constructor(code: UnreachableCode, origin: string, systemCode: string | null = null) {
-    super(code, `no answer from ${origin}: ${systemCode === null ? code : `${code} (${systemCode})`}`);
+    const why =
+      systemCode === null ? '' : ` (${systemCode})${certificateRemedy(systemCode) || proxyRemedy(systemCode)}`;
+    super(code, `no answer from ${origin}: ${code}${why}`);
     this.systemCode = systemCode;
   }
 }

@@ -1,9 +1,11 @@
+import type { LookupFunction } from 'node:net';
 import { promisify } from 'node:util';
 import { brotliDecompress, unzip } from 'node:zlib';
 import { Agent, buildConnector, type Dispatcher, errors, type FormData } from 'undici';
 import { readIncomingJson } from '../contracts/json.js';
 import { InvalidInput } from '../domain/errors.js';
 import { type GarbledCode, RideApiGarbled, RideApiUnreachable } from './errors.js';
+import { type ServiceProxy, throughProxy } from './proxy.js';
 
 /** A request as it goes out; headers exactly as given. Holds secrets: never log it, never attach it to an error. */
 export interface ApiRequest {
@@ -28,7 +30,7 @@ type KeptHeader = (typeof keptHeaders)[number];
 
 /** The time and space that one exchange may take. */
 export interface HttpLimits {
-  /** Until TCP and TLS stand. */
+  /** Until TCP and TLS stand; through a proxy, until the tunnel stands, and again until TLS does. */
   connectMs: number;
   /** From the sent request to the whole head of the answer. */
   headersMs: number;
@@ -39,6 +41,8 @@ export interface HttpLimits {
   maxReplyBytes: number;
   /** Open connections per origin; further requests wait in line. */
   connections: number;
+  /** Calls then go over new connections, so that they follow a name to its new address. Old ones end their calls. */
+  connectionAgeMs: number;
 }
 
 /** The limits in force unless a caller sets others. */
@@ -49,7 +53,15 @@ export const defaultHttpLimits: HttpLimits = {
   totalMs: 20_000,
   maxReplyBytes: 1_048_576,
   connections: 64,
+  connectionAgeMs: 60_000,
 };
+
+/** The limits that differ, and the way to the service. */
+export interface HttpOptions extends Partial<HttpLimits> {
+  proxy?: ServiceProxy | null;
+  /** Tests put names of their own in its place. */
+  lookup?: LookupFunction;
+}
 
 /** One exchange at a time over kept-alive connections. It follows no redirect and repeats nothing: that is Temporal's. */
 export interface Http {
@@ -60,22 +72,42 @@ export interface Http {
 }
 
 /** Makes the HTTP client; the limits are settings so that tests take milliseconds. */
-export function createHttp(options: Partial<HttpLimits> = {}): Http {
+export function createHttp({ proxy = null, lookup, ...options }: HttpOptions = {}): Http {
   const limits = { ...defaultHttpLimits, ...options };
-  const agent = new Agent({
-    connections: limits.connections,
-    headersTimeout: limits.headersMs,
-    bodyTimeout: limits.bodyMs,
-    maxResponseSize: limits.maxReplyBytes,
-    // A second per address: Node's 250 ms fails on a slow network when a host has several addresses.
-    connect: notingUnsent(buildConnector({ timeout: limits.connectMs, autoSelectFamilyAttemptTimeout: 1_000 })),
-  });
-  let closing: Promise<void> | undefined;
+  // A second per address: Node's 250 ms fails on a slow network when a host has several addresses.
+  const perAddress = { autoSelectFamilyAttemptTimeout: 1_000, ...(lookup && { lookup }) };
+  const direct = buildConnector({ timeout: limits.connectMs, ...perAddress });
+  const connect = proxy === null ? direct : throughProxy(proxy, direct, limits.connectMs);
+  const open = new Set<Agent>();
+  let [newest, since] = [openAgent(), performance.now()];
+  let closing: Promise<unknown> | undefined;
+
+  function openAgent(): Agent {
+    const agent = new Agent({
+      connections: limits.connections,
+      headersTimeout: limits.headersMs,
+      bodyTimeout: limits.bodyMs,
+      maxResponseSize: limits.maxReplyBytes,
+      connect,
+    });
+    open.add(agent);
+    return agent;
+  }
+
+  // undici has `clientTtl`, with which 7.30 leaves calls in line for ever where all connections are busy.
+  function agentInTime(): Agent {
+    if (closing !== undefined || performance.now() - since < limits.connectionAgeMs) return newest;
+    const old = newest;
+    void old.close().finally(() => open.delete(old));
+    [newest, since] = [openAgent(), performance.now()];
+    return newest;
+  }
+
   return {
-    send: (request, signal) => exchangeInTime(agent, request, limits, signal),
-    close: () => {
-      closing ??= agent.close();
-      return closing;
+    send: (request, signal) => exchangeInTime(agentInTime(), request, limits, signal),
+    async close() {
+      closing ??= Promise.all([...open].map((agent) => agent.close()));
+      await closing;
     },
   };
 }
@@ -89,34 +121,59 @@ async function exchangeInTime(
   signal?.throwIfAborted();
   const url = toUrl(request.url);
   const stop = new AbortController();
+  const progress = { isSent: false };
   const stopped = new Promise<never>((_, reject) => {
     stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true });
   });
   const onAbort = (): void => stop.abort(signal?.reason);
-  const timer = setTimeout(() => stop.abort(new RideApiUnreachable('TOTAL_TIMEOUT', url.origin)), limits.totalMs);
+  const onTimeout = (): void => {
+    const code = progress.isSent ? 'TOTAL_TIMEOUT' : 'NO_CONNECTION';
+    stop.abort(new RideApiUnreachable(code, url.origin, progress.isSent ? null : 'TOTAL_TIMEOUT'));
+  };
+  const timer = setTimeout(onTimeout, limits.totalMs);
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
     // A race, since undici heeds a signal only once the request has a connection.
-    return await Promise.race([stopped, exchange(agent, url, request, { limits, signal: stop.signal })]);
+    return await Promise.race([stopped, exchange(agent, url, request, { limits, signal: stop.signal, progress })]);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
   }
 }
 
+/** Notes when a call may have left this process. Whatever fails before, such as a wait for a connection, leaves nothing in doubt. */
+const noting =
+  (progress: { isSent: boolean }): Dispatcher.DispatcherComposeInterceptor =>
+  (dispatch) =>
+  (options, handler) =>
+    dispatch(options, {
+      // undici calls it before it writes the first byte to a socket, and then writes none of a call that is aborted by now.
+      onRequestStart(...given) {
+        progress.isSent = true;
+        handler.onRequestStart?.(...given);
+      },
+      onResponseStart: (...given) => handler.onResponseStart?.(...given),
+      onResponseData: (...given) => handler.onResponseData?.(...given),
+      onResponseEnd: (...given) => handler.onResponseEnd?.(...given),
+      onResponseError: (...given) => handler.onResponseError?.(...given),
+    });
+
 async function exchange(
   agent: Agent,
   url: URL,
   request: ApiRequest,
-  { limits, signal }: { limits: HttpLimits; signal: AbortSignal },
+  { limits, signal, progress }: { limits: HttpLimits; signal: AbortSignal; progress: { isSent: boolean } },
 ): Promise<ApiReply> {
   const { method, body = null } = request;
   // Without the header any packing would be right (RFC 9110 section 12.5.3).
   const headers = { 'Accept-Encoding': 'identity', ...request.headers };
   const target = { origin: url.origin, path: `${url.pathname}${url.search}`, method, headers, body, signal };
-  const reply = await agent.request(target).catch((error: unknown) => {
-    throw toNetworkError(error, url.origin);
-  });
+  const reply = await agent
+    .compose(noting(progress))
+    .request(target)
+    .catch((error: unknown) => {
+      throw toNetworkError(error, url.origin, progress.isSent);
+    });
   return {
     status: reply.statusCode,
     headers: keptHeadersOf(reply.headers),
@@ -144,19 +201,8 @@ function systemCodeOf(error: unknown): string {
   return typeof code === 'string' && /^[A-Z0-9_/]{1,64}$/.test(code) ? code : 'UNKNOWN';
 }
 
-const unsent = new WeakSet<object>();
-
-/** Makes connections, and notes a failure to make one: the same failure during a request leaves it unknown whether that was carried out. */
-const notingUnsent =
-  (connect: buildConnector.connector): buildConnector.connector =>
-  (target, done) =>
-    connect(target, (...made) => {
-      if (made[0] !== null) unsent.add(made[0]);
-      done(...made);
-    });
-
 /** An error of undici or Node in our words. Nothing but its code word is kept. */
-function toNetworkError(error: unknown, origin: string): Error {
+function toNetworkError(error: unknown, origin: string, isSent = true): Error {
   const systemCode = systemCodeOf(error);
   if (systemCode === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return new RideApiGarbled('TOO_LARGE', origin, null);
   // By class: undici 7.30 leaves the code of a parser error empty.
@@ -166,7 +212,7 @@ function toNetworkError(error: unknown, origin: string): Error {
   if (systemCode === 'UND_ERR_INVALID_ARG') {
     return new InvalidInput(`request to ${origin}: its path or a header holds characters that cannot be sent`);
   }
-  return new RideApiUnreachable(unsent.has(error as object) ? 'NO_CONNECTION' : 'CONNECTION_LOST', origin, systemCode);
+  return new RideApiUnreachable(isSent ? 'CONNECTION_LOST' : 'NO_CONNECTION', origin, systemCode);
 }
 
 type Unpack = (packed: Uint8Array, limit: { maxOutputLength: number }) => Promise<Uint8Array>;

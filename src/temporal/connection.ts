@@ -46,6 +46,9 @@ export interface ConnectOptions {
 
 const defaultWithinMs = 10_000;
 
+/** A worker's native library ignores `https_proxy`, `http_proxy` and `grpc_proxy`, and the library of all others heeds them. */
+const directly = { 'grpc.enable_http_proxy': 0 };
+
 /** A client over the standard `TEMPORAL_*` settings, with the payload keys. The caller closes `connection`. Throws
  *  `TemporalConnectionError`. */
 export async function connectClient(
@@ -54,7 +57,7 @@ export async function connectClient(
 ): Promise<TemporalPlace & { client: Client; connection: Connection }> {
   const { connectionOptions, ...place } = loadTemporalSettings(env);
   const { namespace, dataConverter } = place;
-  const connection = Connection.lazy({ ...connectionOptions, connectTimeout: withinMs });
+  const connection = Connection.lazy({ ...connectionOptions, channelArgs: directly, connectTimeout: withinMs });
   try {
     await connection.ensureConnected();
   } catch (error) {
@@ -163,7 +166,7 @@ async function toConnectionError(
  * pauses between attempts to connect grow to two minutes.
  */
 export const promptConnectionOptions = {
-  channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 },
+  channelArgs: { ...directly, 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 },
   interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxIntervalMs: () => 500 }))],
 } as const satisfies ConnectionOptions;
 

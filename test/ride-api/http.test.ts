@@ -70,7 +70,8 @@ const [notHttp, tooLarge] = ['NOT_HTTP', 'TOO_LARGE'].map((code) => failure('Rid
 
 describe('an exchange that fails', () => {
   it.each<[string, () => Promise<string>, Partial<HttpLimits>, unknown]>([
-    ['that takes too long in total', silent('https'), { totalMs: 40 }, unreachable('TOTAL_TIMEOUT')],
+    ['that takes too long in total', silent('http'), { totalMs: 40 }, unreachable('TOTAL_TIMEOUT')],
+    ['that has no connection by its deadline', silent('https'), { totalMs: 40 }, unsent('TOTAL_TIMEOUT')],
     ['whose connection takes too long', silent('https'), { connectMs: 40 }, unsent('UND_ERR_CONNECT_TIMEOUT')],
     ['at an address where nothing listens', async () => 'http://127.0.0.1:1', {}, unsent('ECONNREFUSED')],
     ['at a name that does not exist', async () => 'http://nowhere.invalid', {}, unsent('ENOTFOUND')],
@@ -91,7 +92,7 @@ describe('an exchange that fails', () => {
     const http = httpClient({ connections: 1, totalMs: 80 });
     const both = await Promise.allSettled([http.send(get(url)), http.send(get(url))]);
     const codes = both.map((result) => result.status === 'rejected' && result.reason.code);
-    expect(codes).toEqual(['TOTAL_TIMEOUT', 'TOTAL_TIMEOUT']);
+    expect(codes).toEqual(['TOTAL_TIMEOUT', 'NO_CONNECTION']);
   });
 });
 
@@ -201,5 +202,5 @@ it('the client that is closed lets an exchange in flight end, can be repeated an
   await Promise.all([http.close(), http.close()]);
   expect((await inFlight).body).toEqual({ done: true });
   await http.close();
-  await expect(http.send(get(base))).rejects.toThrow(lost());
+  await expect(http.send(get(base))).rejects.toThrow(unsent());
 });

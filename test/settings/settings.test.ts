@@ -25,6 +25,7 @@ describe('the configuration', () => {
       parkedAtMost: 10_000,
       poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 300_000 },
       store: 'none',
+      proxy: null,
       retryAfterMaxMs: 600_000,
       metricsPort: null,
       ingressMetricsPort: null,

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { connectClient, connectNative, loadTemporalSettings } from '../../src/temporal/connection.js';
 import { encodedKey } from '../settings/env.js';
 
@@ -80,5 +80,25 @@ describe.each(Object.entries({ client: connectClient, worker: connectNative }))(
         message: expect.stringContaining('127.0.0.1:1 '),
       });
     });
+
+    const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'));
+    it.skipIf(!hasIpv6)(
+      'goes to an IPv6 address, and through no proxy, which is for calls to the service',
+      async () => {
+        const reached: string[] = [];
+        const listen = async (name: string, host: string) => {
+          const server = createServer((socket) => socket.destroy()).on('connection', () => reached.push(name));
+          await once(server.listen(0, host), 'listening');
+          onTestFinished(() => void server.close());
+          return (server.address() as AddressInfo).port;
+        };
+        const TEMPORAL_ADDRESS = `[::1]:${await listen('temporal', '::1')}`;
+        const proxy = `http://127.0.0.1:${await listen('proxy', '127.0.0.1')}`;
+        for (const name of ['https_proxy', 'http_proxy', 'grpc_proxy', 'HTTPS_PROXY']) vi.stubEnv(name, proxy);
+        onTestFinished(() => void vi.unstubAllEnvs());
+        await expect(connect({ ...noFile, TEMPORAL_ADDRESS }, { withinMs: 300 })).rejects.toThrow('cannot be reached');
+        expect(new Set(reached)).toEqual(new Set(['temporal']));
+      },
+    );
   },
 );

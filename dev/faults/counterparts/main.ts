@@ -4,6 +4,7 @@ import { isGood, toText as tallyText } from '../cluster/tally.js';
 import { numberUpTo, openEnds, openProfile, seedFlag, someOf } from '../profile.js';
 import { fuzz } from './fuzz.js';
 import { messages } from './messages.js';
+import { networks } from './networks.js';
 import { proxies } from './proxies.js';
 import { type Row, tallyOf, toText, type Wanted } from './report.js';
 import { telemetry } from './telemetry.js';
@@ -12,7 +13,7 @@ import { ToolMissing } from './tools.js';
 
 type Flags = Omit<Wanted, 'say' | 'onEnd'>;
 
-const parts = { tokens, proxies, messages, fuzz, telemetry } satisfies Record<
+const parts = { tokens, proxies, networks, messages, fuzz, telemetry } satisfies Record<
   string,
   (wanted: Wanted) => Promise<Row[]>
 >;

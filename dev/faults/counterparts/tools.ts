@@ -96,14 +96,14 @@ export async function pythonTool(
 }
 
 /** A package of Debian, unpacked into the cache and not installed. Throws `ToolMissing`. */
-export async function debianTool(name: string, version: string, say: Report): Promise<Tool> {
+export async function debianTool(name: string, version: string, say: Report, program = name): Promise<Tool> {
   const folder = await keptFolder('counterparts-debian', [name, version], say, async (made) => {
     const options = { cwd: made, timeLimitMs: installLimitMs };
     await runCommand('apt-get', ['download', `${name}=${version}`], options);
     const [file = ''] = readdirSync(made).filter((entry) => entry.endsWith('.deb'));
     await runCommand('dpkg-deb', ['--extract', file, made], options);
   }).catch(toMissing(`${name} ${version}`, 'run it on Debian 12, after apt-get update'));
-  return { name, version, program: join(folder, 'usr/bin', name), args: [] };
+  return { name, version, program: join(folder, 'usr/bin', program), args: [] };
 }
 
 function versionIn(text: string, before: string): string {

@@ -62,14 +62,14 @@ interface Given {
 }
 
 async function probe(context: CommandContext, { account: name, orderId, write: file }: Given): Promise<number> {
-  const { accounts, profile } = context.loadSettingsWithSecrets(context.env);
+  const { accounts, profile, proxy } = context.loadSettingsWithSecrets(context.env);
   const account = accounts.find((one) => one.name === name);
   if (account === undefined) {
     const names = accounts.map((one) => one.name).join(', ');
     throw new InvalidInput(`account: ${name} is not set here; set are: ${names || 'none'}`);
   }
   if (file !== undefined) refuseUnwritable(file);
-  const http = createHttp();
+  const http = createHttp({ proxy });
   const findings: Finding[] = [];
   try {
     for await (const finding of askAll({ account, profile, orderId, tokens: new Map() }, http)) {

@@ -22,8 +22,8 @@ export function createAuthority(name: string) {
   const openssl = (...args: string[]): void => void execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
   openssl('req', '-x509', ...newKey, '-days', '2', '-keyout', 'ca.key', '-out', 'ca.pem', '-subj', `/CN=${name}`);
 
-  function issue(subject: string, usage: string): CertificateFiles {
-    writeFileSync(file(`${subject}.ext`), `subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=${usage}\n`);
+  function issue(subject: string, usage: string, names = 'DNS:localhost,IP:127.0.0.1'): CertificateFiles {
+    writeFileSync(file(`${subject}.ext`), `subjectAltName=${names}\nextendedKeyUsage=${usage}\n`);
     openssl('req', '-new', ...newKey, '-keyout', `${subject}.key`, '-out', `${subject}.csr`, '-subj', `/CN=${subject}`);
     const signed = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', `${subject}.ext`];
     openssl('x509', '-req', '-in', `${subject}.csr`, ...signed, '-out', `${subject}.pem`);
@@ -33,8 +33,8 @@ export function createAuthority(name: string) {
   return {
     /** The file of its own certificate. */
     ca: file('ca.pem'),
-    /** Good for `localhost` and 127.0.0.1. */
-    server: () => issue('server', 'serverAuth'),
+    /** Good for `localhost` and 127.0.0.1, or for these names as OpenSSL writes them. */
+    server: (names?: string) => issue('server', 'serverAuth', names),
     client: () => issue('client', 'clientAuth'),
   };
 }
