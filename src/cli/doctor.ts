@@ -194,7 +194,7 @@ export async function checkStore(url: string): Promise<Check> {
   } catch (error) {
     const { code = '', message } = error as { code?: string; message: string };
     const remedy = storeRemedies.find(([codes]) => codes.test(code))?.[1] ?? 'check FARETRAIL_STORE_URL';
-    const why = `${plain(message)}${inBrackets(error)}`;
+    const why = `${plain(message)}${inBrackets(error)}`.trim();
     return { name: 'store', result: 'failed', message: `${at} does not take changes: ${why}; ${remedy}` };
   } finally {
     await store.close();

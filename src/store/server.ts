@@ -34,14 +34,10 @@ const ownMigrations = fileURLToPath(new URL('migrations', import.meta.url));
 /** Connects, and makes or upgrades the tables where a migration of the folder is missing. */
 export async function findServer(address: string, folder = ownMigrations): Promise<FoundServer> {
   const { client, ...found } = await connect(address);
-  try {
-    const own = readdirSync(folder).sort();
-    const done = await migrationsDone(client);
-    if (!own.every((file) => done.includes(nameOf(file)))) await migrate(newClient(found.connection), folder, own);
-    return { ...found, newer: done.filter((name) => !own.map(nameOf).includes(name)) };
-  } finally {
-    await client.end();
-  }
+  const own = readdirSync(folder).filter((file) => file.endsWith('.sql'));
+  const done = await migrationsDone(client).finally(() => client.end()); // a pooler may have one session for us all
+  if (!own.every((file) => done.includes(nameOf(file)))) await migrate(newClient(found.connection), folder, own.sort());
+  return { ...found, newer: done.filter((name) => !own.map(nameOf).includes(name)) };
 }
 
 const nameOf = (file: string): string => file.replace(/\.sql$/, '');

@@ -28,7 +28,8 @@ export async function startPgBouncer(
   const { program, libraries } = await findPgBouncer(folder, report);
   const port = await freePort();
   const settings = {
-    ...{ listen_addr: '127.0.0.1', listen_port: port, unix_socket_dir: '', pool_mode: mode, default_pool_size: 3 },
+    ...{ listen_addr: '127.0.0.1', listen_port: port, unix_socket_dir: '', pool_mode: mode },
+    default_pool_size: mode === 'session' ? 1 : 3,
     ...{ auth_type: 'scram-sha-256', auth_file: join(folder, 'users') },
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);

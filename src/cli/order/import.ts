@@ -3,7 +3,7 @@ import { InvalidInput } from '../../domain/errors.js';
 import type { AccountName } from '../../domain/keys.js';
 import { accountOption, option, toNumber } from '../arguments.js';
 import { type CommandSpec, createProgressNote, inSession, type Session } from '../command.js';
-import { exitCodes } from '../failure.js';
+import { exitCodes, toCliError } from '../failure.js';
 import { missingWorkers } from '../processes.js';
 import { firstLines, paint, plain } from '../text.js';
 import { type Row, readRows } from './rows.js';
@@ -109,9 +109,12 @@ function warner(session: Session) {
     async beforeAccount(account: AccountName): Promise<void> {
       if (seen.has(account)) return;
       seen.add(account);
-      const missing = (await missingWorkers(session, account)).filter((warning) => !warnings.includes(warning));
-      warnings.push(...missing);
-      session.warn(missing);
+      // Who may follow orders may not be allowed to ask this.
+      const unknown = (error: unknown) => [`unknown whether a worker serves ${account}: ${toCliError(error).message}`];
+      const found = await missingWorkers(session, account).catch(unknown);
+      const more = found.filter((warning) => !warnings.includes(warning));
+      warnings.push(...more);
+      session.warn(more);
     },
   };
 }
