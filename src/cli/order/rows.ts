@@ -147,7 +147,7 @@ function toRow(read: () => unknown, account: string | undefined): Row {
 }
 
 /** A long number as spreadsheets show it. The sign keeps an id of hex digits, such as 12e11, apart. */
-const shortened = /^[+-]?\d([.,]\d+)?E\+\d+$/i;
+const shortened = /^[+-]?\d{1,3}([.,]\d+)?E\+\d+$/i;
 
 /** Refuses what has lost characters before it came to us. */
 function refuseLost(field: string, value: unknown): void {
