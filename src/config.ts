@@ -10,6 +10,7 @@ import { defaultMaxWaitMs } from './ride-api/refusal.js';
 import { type KeyRing, keyRecipe, sharesKey, signingForm, withHidden } from './sealing/key-ring.js';
 import { type AccountSettings, hasSecret, readAccounts } from './settings/accounts.js';
 import { type Env, EnvReader, type ReadFile } from './settings/env-reader.js';
+import { waysTo } from './store/tls.js';
 
 export type { Env, ReadFile } from './settings/env-reader.js';
 
@@ -53,7 +54,14 @@ function readStore(read: EnvReader): StoreSetting {
     read.refuse(found.setBy, 'must be postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or off');
     return 'none';
   }
-  return Object.defineProperty({ url: '' }, 'url', { value: found.value, enumerable: false });
+  const mode = url.searchParams.has('sslmode') ? undefined : read.text('PGSSLMODE');
+  const address = mode ? `${found.value}${url.search ? '&' : '?'}sslmode=${encodeURIComponent(mode)}` : found.value;
+  try {
+    waysTo(address);
+  } catch (error) {
+    read.refuse(found.setBy, (error as Error).message);
+  }
+  return Object.defineProperty({ url: '' }, 'url', { value: address, enumerable: false });
 }
 
 /** How spans are sent. */

@@ -1,5 +1,6 @@
 import type { CliConfig, ConfigError } from '../config.js';
 import { FaretrailError } from '../domain/errors.js';
+import { isLoopbackAddress } from '../domain/web-address.js';
 import { inBrackets, option } from './arguments.js';
 import { type CommandContext, type CommandSpec, type Session, withProgramName, withSession } from './command.js';
 import { exitCodes, toCliError } from './failure.js';
@@ -10,8 +11,9 @@ const help = `
 Checks Node, settings, Temporal, workers, which of them polls the orders of each
 account and how late, the store where one is set, and the ingress where its keys
 are set. It changes nothing, except that it makes the tables of the store as a
-worker does. Ends with 1 when a check failed; a line marked "skip" could not be
-checked from here. It asks the service nothing: probe does.
+worker does; it writes a change there and takes it back. Ends with 1 when a
+check failed; a line marked "skip" could not be checked from here. It asks the
+service nothing: probe does.
 With --contract it reads this contract profile in place of the one in force.`;
 
 /** `doctor`: what is wrong with the installation, with the remedy. */
@@ -158,17 +160,43 @@ export async function checkWatches(session: Session): Promise<Check[]> {
   return await Promise.all(checks);
 }
 
+/** What to do, by the code of PostgreSQL (https://www.postgresql.org/docs/current/errcodes-appendix.html), Node or OpenSSL. */
+const storeRemedies: readonly (readonly [RegExp, string])[] = [
+  [/^25006$/, 'the server is read-only, as a standby is: name the one that takes writes'],
+  [
+    /^42501$/,
+    'its role must own the schema faretrail with all that is in it, or be allowed to create it in this database',
+  ],
+  [/^28/, 'check user and password, and what pg_hba.conf of the server demands'],
+  [/^3D000$/, 'create this database, or name another'],
+  [/^08P01$/, 'where a pooler stands before the server, it must take all parameters of the address'],
+  [/^55P03$/, 'another process holds a lock, for example while it upgrades the tables: try again'],
+  [
+    /CERT|ISSUER|SELF_SIGNED|^UNABLE_TO_/,
+    'name the authority of its certificate in sslrootcert, and the host as in the certificate',
+  ],
+];
+
 /** Can changes be recorded? Makes the tables where there are none, as a worker does. */
-async function checkStore(url: string): Promise<Check> {
+export async function checkStore(url: string): Promise<Check> {
   const { openStore } = await import('../store/store.js'); // most commands need none
   const store = openStore(url);
   const at = `PostgreSQL at ${new URL(url).host}`;
-  const remedy = 'check FARETRAIL_STORE_URL, and that its user may create the schema faretrail';
   try {
-    await store.prepare();
-    return { name: 'store', result: 'ok', message: `${at} takes changes` };
+    const { said, isSafe, newer } = await store.rehearse();
+    const doubts = [
+      ...(isSafe || isLoopbackAddress(url) ? [] : ['only sslmode=verify-full keeps others from reading along']),
+      ...(newer.length > 0
+        ? [`its tables are of a newer release (${newer.join(', ')}), and take changes of this one`]
+        : []),
+    ];
+    const message = [`${at} takes changes, ${said}`, ...doubts].join('; ');
+    return { name: 'store', result: doubts.length > 0 ? 'warned' : 'ok', message };
   } catch (error) {
-    return { name: 'store', result: 'failed', message: `${at} does not take changes${inBrackets(error)}; ${remedy}` };
+    const { code = '', message } = error as { code?: string; message: string };
+    const remedy = storeRemedies.find(([codes]) => codes.test(code))?.[1] ?? 'check FARETRAIL_STORE_URL';
+    const why = `${plain(message)}${inBrackets(error)}`.trim();
+    return { name: 'store', result: 'failed', message: `${at} does not take changes: ${why}; ${remedy}` };
   } finally {
     await store.close();
   }

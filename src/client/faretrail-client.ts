@@ -19,7 +19,7 @@ import { defaultTaskQueue } from '../domain/task-queues.js';
 import { parseKeyRing } from '../sealing/key-ring.js';
 import { createPayloadCodec } from '../sealing/payload-codec.js';
 import { runOf, unlessEnded } from '../temporal/runs.js';
-import { beginFollowing, businessCallStart, reportStart, rideStart } from '../temporal/starts.js';
+import { beginFollowing, businessCallStart, reportStart, rideStart, startFirst } from '../temporal/starts.js';
 import type { businessCall } from '../workflows/business-call.js';
 import type { companyReport } from '../workflows/report/company-report.js';
 import type { requestRide } from '../workflows/ride/request-ride.js';
@@ -60,8 +60,8 @@ export interface FollowManyOptions extends FollowOptions {
   atOnce?: number;
 }
 
-/** What became of one input of `followMany`. */
-export type FollowedOrder = { order: OrderHandle } | { error: InvalidInput };
+/** What became of one input of `followMany`. `isNew`: Temporal knew no run of the order before. */
+export type FollowedOrder = { order: OrderHandle; isNew: boolean } | { error: InvalidInput };
 
 /**
  * Everything that another service can have the workers do. The client checks inputs and answers: for a wrong input it throws
@@ -93,10 +93,12 @@ export function createFaretrailClient({ client, taskQueue = defaultTaskQueue }: 
       if (!Number.isSafeInteger(atOnce) || atOnce < 1)
         throw new InvalidInput('atOnce: must be a whole number from 1 on');
       const turn = paced(perSecond);
-      const followOne = async (input: FollowOrderInput): Promise<FollowedOrder> => {
+      const followOne = async (given: FollowOrderInput): Promise<FollowedOrder> => {
         await turn();
         try {
-          return { order: await follow(input, options) };
+          const input = parseFollowOrderInput(given);
+          const isNew = await startFirst(client, { input, taskQueue });
+          return { order: isNew ? orderHandle(client, input) : await follow(input, options), isNew };
         } catch (error) {
           if (error instanceof InvalidInput) return { error };
           throw error;

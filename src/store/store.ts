@@ -1,13 +1,12 @@
-import { fileURLToPath } from 'node:url';
-import { runner } from 'node-pg-migrate';
-import { Client, DatabaseError, Pool, type QueryResult, type QueryResultRow } from 'pg';
+import { DatabaseError, Pool, type QueryResult, type QueryResultRow } from 'pg';
+import { toAccountName, toOrderId } from '../domain/keys.js';
 import type { StoredChange } from '../domain/notify/notices.js';
 import type { FollowOrderKey } from '../domain/workflow-ids.js';
+import { answerWithinMs, type FoundServer, findServer, schema } from './server.js';
+import type { Way } from './tls.js';
 
 /** The integrator's PostgreSQL, in which changes become rows. */
 export type Store = ReturnType<typeof openStore>;
-
-const schema = 'faretrail';
 
 /** The tables with rows about an order, and which rows these are. */
 const ofOrder = 'account = $1 and order_id = $2';
@@ -23,8 +22,8 @@ const erasing = `with ${[`${schema}.orders where ${ofOrder}`, rides, receipts, a
   .map((rows, n) => `removed_${n} as (delete from ${rows})`)
   .join(', ')} ${counting}`;
 
-const connectWithinMs = 2_000;
-const answerWithinMs = 3_000;
+const recording = `select ${schema}.record_changes($1)`;
+
 /** Changes in one transaction. */
 const mostAtOnce = 200;
 
@@ -35,23 +34,33 @@ interface Waiting {
 }
 
 /** Makes or upgrades the tables at once, or before its first write: a store that is away holds nothing up. */
-export function openStore(connectionString: string) {
-  const pool = new Pool({
-    connectionString,
-    max: 1,
-    connectionTimeoutMillis: connectWithinMs,
-    query_timeout: answerWithinMs,
-    statement_timeout: answerWithinMs,
-    application_name: 'faretrail',
-  });
-  pool.on('error', () => undefined); // of an idle connection; the next write opens another one
-  const prepare = untilDone(() => migrate(connectionString));
+export function openStore(address: string) {
+  let opened: Promise<Opened> | null = null;
   let waiting: Waiting[] = [];
   let writing: Promise<void> | null = null;
 
+  /** Once; after a failure, again with the next call. */
+  const open = (): Promise<Opened> => {
+    opened ??= connect(address).catch((error: unknown) => {
+      opened = null;
+      throw error;
+    });
+    return opened;
+  };
+
   async function query<Row extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<Row>> {
-    await prepare();
-    return await pool.query<Row>(text, values); // after a failure the pool opens another connection
+    const used = open();
+    const { pool } = await used;
+    try {
+      return await pool.query<Row>(text, values);
+    } catch (error) {
+      // What is there now may be another server, in another state.
+      if (!isAboutData(error) && opened === used) {
+        opened = null;
+        pool.end().catch(() => undefined);
+      }
+      throw error;
+    }
   }
 
   async function rowsIn(text: string, { account, orderId }: FollowOrderKey): Promise<number> {
@@ -75,7 +84,7 @@ export function openStore(connectionString: string) {
       toStorable,
     );
     try {
-      await query(`select ${schema}.record_changes($1)`, [changes]);
+      await query(recording, [changes]);
       for (const { resolve } of batch) resolve();
     } catch (error) {
       // One that can never be written must not hold up the others.
@@ -84,7 +93,7 @@ export function openStore(connectionString: string) {
     }
   }
 
-  prepare().catch(() => undefined);
+  open().catch(() => undefined);
   return {
     /** Resolves when the change is committed, also if it was there already. Rejects within seconds when that is not known. */
     record: (change: StoredChange): Promise<void> =>
@@ -93,27 +102,32 @@ export function openStore(connectionString: string) {
         writing ??= writeAll();
       }),
     /** Makes or upgrades the tables. Rejects within seconds when the store does not answer. */
-    prepare,
+    async prepare(): Promise<void> {
+      await open();
+    },
+    /** Writes and erases as usual, and takes it back. Rejects as they would; tells what was found at the server. */
+    async rehearse(): Promise<Pick<Way, 'said' | 'isSafe'> & Pick<FoundServer, 'newer'>> {
+      const { pool, way, newer } = await open();
+      const client = await pool.connect();
+      try {
+        await client.query('begin');
+        await client.query(recording, [JSON.stringify(sample)]);
+        await client.query(erasing, [sampleKey.account, sampleKey.orderId]);
+        return { said: way.said, isSafe: way.isSafe, newer };
+      } finally {
+        await client.query('rollback').catch(() => undefined);
+        client.release(true);
+      }
+    },
     /** The rows about an order: its changes, its ride, receipts and attention. */
     countRows: (key: FollowOrderKey): Promise<number> => rowsIn(counting, key),
     /** Removes them, and the order. Returns how many there were. */
     erase: (key: FollowOrderKey): Promise<number> => rowsIn(erasing, key),
     async close(): Promise<void> {
       await writing;
-      await pool.end();
+      const last = await opened?.catch(() => null);
+      await last?.pool.end();
     },
-  };
-}
-
-/** Acts once; after a failure, again with the next call. */
-function untilDone(act: () => Promise<void>): () => Promise<void> {
-  let doing: Promise<void> | null = null;
-  return () => {
-    doing ??= act().catch((error: unknown) => {
-      doing = null;
-      throw error;
-    });
-    return doing;
   };
 }
 
@@ -124,21 +138,24 @@ const toStorable = (_: string, value: unknown): unknown =>
 /** SQLSTATE classes 22 and 23. */
 const isAboutData = (error: unknown): boolean => error instanceof DatabaseError && /^2[23]/.test(error.code ?? '');
 
-/** On a connection of its own, since a large table may take longer to upgrade than a write may take. */
-async function migrate(connectionString: string): Promise<void> {
-  const dbClient = new Client({ connectionString, connectionTimeoutMillis: connectWithinMs, keepAlive: true });
-  dbClient.on('error', () => undefined); // what runs on it fails, too
-  try {
-    await dbClient.connect();
-    await runner({
-      dbClient,
-      dir: fileURLToPath(new URL('migrations', import.meta.url)),
-      direction: 'up',
-      ...{ schema, createSchema: true, migrationsSchema: schema, migrationsTable: 'migrations' },
-      advisoryLockMode: 'wait',
-      log: () => undefined,
-    });
-  } finally {
-    await dbClient.end();
-  }
+type Opened = FoundServer & { pool: Pool };
+
+async function connect(address: string): Promise<Opened> {
+  const server = await findServer(address);
+  const pool = new Pool({ ...server.connection, max: 1, query_timeout: answerWithinMs });
+  pool.on('error', () => undefined); // of an idle connection; the next write opens another one
+  return { ...server, pool };
 }
+
+const sampleKey: FollowOrderKey = { account: toAccountName('faretrail'), orderId: toOrderId('rehearsal') };
+const since = new Date(0).toISOString();
+const concern = { attention: { code: 'latePickup', message: 'rehearsal', since } } as const;
+const state = { status: 'Driving', rawStatus: 'Driving', since, terminal: false, outcome: null };
+const ride = { requestId: 'rehearsal', stage: 'requesting', outcome: null, failure: null } as const;
+const amounts = { currency: 'EUR', total: '1', net: '1', tax: '0' };
+/** Touches every table. */
+const sample: readonly StoredChange[] = [
+  { type: 'order.changed', change: { ...sampleKey, ...state, ...concern } },
+  { type: 'ride.changed', change: { ...sampleKey, ...ride, ...concern } },
+  { type: 'ride.receipt', change: { ...sampleKey, ...amounts } },
+].map((one, notice) => ({ run: 'rehearsal', notice, at: since, ...one }) as StoredChange);

@@ -138,6 +138,15 @@ export async function beginOrder<T>(client: Client, beginning: OrderBeginning<T>
   throw new FaretrailError('OrderContended', `other callers keep starting and ending ${followOrderId(input)}`);
 }
 
+/** Starts the first run of an order. False, and nothing is done: Temporal knows a run of it, open or ended. */
+export async function startFirst(
+  client: Client,
+  { input, taskQueue }: { input: FollowOrderInput; taskQueue: string },
+): Promise<boolean> {
+  const options = { ...orderStart(input, taskQueue), workflowIdConflictPolicy: 'FAIL' as const };
+  return (await unlessEnded(client.workflow.start<typeof followOrder>('followOrder', options))) !== undefined;
+}
+
 /** Starts a run with `input`, or sends `input` to the open run. `again`: also after a run that was stopped or has expired. */
 export const beginFollowing = (
   client: Client,

@@ -73,7 +73,7 @@ describe('the store', () => {
     const told = JSON.parse((await runHere(['doctor', '--json'], env)).stdout);
     expect(told.checks).toContainEqual({
       ...{ name: 'store', result: 'ok' },
-      message: `PostgreSQL at 127.0.0.1:${postgres.port} takes changes`,
+      message: `PostgreSQL at 127.0.0.1:${postgres.port} takes changes, in clear`,
     });
     const wrong = { ...env, FARETRAIL_STORE_URL: postgres.url.replace(postgres.password, 'a-wrong-secret') };
     const { stdout } = await runHere(['doctor', '--json'], wrong);

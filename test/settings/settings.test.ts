@@ -182,4 +182,20 @@ describe('the store', () => {
     expect(() => storeOf(value)).toThrow(/FARETRAIL_STORE_URL: must be postgresql:\/\/USER/);
     expect(() => storeOf(value)).not.toThrow('HIDDEN');
   });
+
+  it.each([
+    ['sslmode=verify', 'sslmode: must be disable'],
+    ['sslmode=verify-ca', 'sslrootcert: missing'],
+    ['sslmode=require&sslrootcert=system', 'sslrootcert: system needs'],
+  ])('has no TLS by %s', (query, why) => {
+    expect(() => storeOf(`postgresql://u:HIDDEN@h/d?${query}`)).toThrow(`FARETRAIL_STORE_URL: ${why}`);
+  });
+
+  it('takes PGSSLMODE where the address says nothing of TLS', () => {
+    const store = (query: string) =>
+      loadConfig({ FARETRAIL_STORE_URL: `postgresql://u:^%of@h/d${query}`, PGSSLMODE: 'verify-full' }).store;
+    expect(store('')).toHaveProperty('url', 'postgresql://u:^%of@h/d?sslmode=verify-full');
+    expect(store('?a=b')).toHaveProperty('url', 'postgresql://u:^%of@h/d?a=b&sslmode=verify-full');
+    expect(store('?sslmode=disable')).toHaveProperty('url', 'postgresql://u:^%of@h/d?sslmode=disable');
+  });
 });

@@ -31,7 +31,7 @@ export const importTable: readonly Part[] = [
   { part: 'src/settings', ours: ['src/sealing', 'src/contracts', 'src/domain'], packages: ['zod', 'node'] },
   { part: 'src/ride-api', ours: ['src/contracts', 'src/domain'], packages: ['undici', 'node'] },
   { part: 'src/notify-http', ours: [], packages: ['undici', 'ipaddr.js', 'standardwebhooks', 'node'] },
-  { part: 'src/store', ours: ['src/domain'], packages: ['pg', 'node-pg-migrate', 'node'] },
+  { part: 'src/store', ours: ['src/domain'], packages: ['pg', 'node'] },
   {
     part: 'src/activities',
     ours: ['src/ride-api', 'src/notify-http', 'src/contracts', 'src/domain', 'src/sealing/sealer.ts'],

@@ -9,8 +9,8 @@ const folder = mkdtempSync(join(tmpdir(), 'faretrail-test-'));
 /** The path of a new file that holds this as JSON. */
 export const jsonFile = (content: unknown): string => textFile(JSON.stringify(content));
 
-/** The same for any text. */
-export function textFile(content: string, ending = ''): string {
+/** The same for any text or bytes. */
+export function textFile(content: string | Uint8Array, ending = ''): string {
   const path = join(folder, `${randomUUID()}${ending}`);
   writeFileSync(path, content);
   return path;

@@ -76,7 +76,7 @@ export async function startPostgres(folder: string, report = silent): Promise<Po
 }
 
 /** PostgreSQL does not run as root. Its packages make a user for it. */
-function ownerOfData(): SystemUser | undefined {
+export function ownerOfData(): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const users = readFileSync('/etc/passwd', 'utf8');
   for (const name of ['postgres', 'nobody']) {

@@ -1,24 +1,22 @@
-import { createReadStream, openSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import type { FollowOrderInput } from '../../client/index.js';
 import { InvalidInput } from '../../domain/errors.js';
 import type { AccountName } from '../../domain/keys.js';
-import { accountOption, inBrackets, option, toNumber } from '../arguments.js';
+import { accountOption, option, toNumber } from '../arguments.js';
 import { type CommandSpec, createProgressNote, inSession, type Session } from '../command.js';
-import { exitCodes } from '../failure.js';
-import { readEach } from '../lists.js';
+import { exitCodes, toCliError } from '../failure.js';
 import { missingWorkers } from '../processes.js';
 import { firstLines, paint, plain } from '../text.js';
+import { type Row, readRows } from './rows.js';
 
 const help = `
-A row is an order: a line of JSON, or where the name of the file ends in .csv a
-line of CSV below a line of names. The names are account, orderId, reference,
-scheduledAt, notify (one URL). Rows without an account are of --account. An
-order is followed once however often its row comes; --skip leaves rows out that
-were done before, by the number that the command has shown. Ends with 1 if a
-row was refused; the others are followed.`;
-
-const columns = ['account', 'orderId', 'reference', 'scheduledAt', 'notify'] as const;
+A row is an order: a line of JSON, or where the name of the file ends in .csv or
+.tsv a line of CSV below a line of names, separated by commas, semicolons or
+tabs. The names are account, orderId, reference, scheduledAt, notify (one URL),
+in any case and with blanks (Order ID). The file is in UTF-8, or in UTF-16 with
+a byte order mark. Rows without an account are of --account; empty ones do not
+count. An order is followed once however often its row comes; --skip leaves rows
+out that were done before, by the number that the command has shown. Ends with 1
+if a row was refused; the others are followed.`;
 
 /** `order import <file>`: follow many orders. */
 export const importCommand: CommandSpec = {
@@ -54,37 +52,47 @@ async function importOrders(session: Session, wanted: Import): Promise<number> {
   const { perSecond, skip, again = false } = wanted;
   const stop = new AbortController();
   const unlisten = session.onInterrupt(() => stop.abort());
-  const taken: unknown[] = [];
-  const accounts = new Set<AccountName>();
+  const taken: Row[] = [];
   const refused: { row: number; error: string }[] = [];
+  const followed = { new: 0, alreadyFollowed: 0 };
+  const { warnings, beforeAccount } = warner(session);
   let done = skip;
   const noteSometimes = createProgressNote(session);
   const refusedLines = () => firstLines(refused, shownRows, ({ row, error }) => `row ${row}: ${plain(error)}`);
   const goOn = () => `To go on from here: the same command with --skip ${done}`;
-  try {
-    const rows = rowsAfter(skip, readRows(wanted), { taken, signal: stop.signal });
-    for await (const followed of session.rides.followMany(rows, { perSecond, again })) {
+  const refuse = ({ message }: InvalidInput) => refused.push({ row: done, error: message });
+  /** The rows before the next one that the client got. */
+  function passRefused(): void {
+    for (; taken[0] instanceof InvalidInput; taken.shift()) {
       done += 1;
-      const row = taken.shift() as FollowOrderInput;
-      if ('error' in followed) refused.push({ row: done, error: followed.error.message });
-      else accounts.add(row.account as AccountName);
+      refuse(taken[0]);
+    }
+  }
+  try {
+    const rows = readRows(wanted.file, wanted.account);
+    const inputs = inputsOf(rows, { taken, skip, signal: stop.signal, beforeAccount });
+    for await (const one of session.rides.followMany(inputs, { perSecond, again })) {
+      passRefused();
+      taken.shift();
+      done += 1;
+      if ('error' in one) refuse(one.error);
+      else followed[one.isNew ? 'new' : 'alreadyFollowed'] += 1;
       noteSometimes(() => `${done} rows, ${refused.length} refused`);
     }
+    passRefused();
   } catch (error) {
     if (done > skip) session.note([...refusedLines(), goOn()].join('\n'));
     throw error;
   } finally {
     unlisten();
   }
-  const missing = await readEach([...accounts], (account) => missingWorkers(session, account));
-  const warnings = [...new Set(missing)];
   const isInterrupted = stop.signal.aborted;
   const rows = done - skip;
-  const followed = rows - refused.length;
-  const head = paint(refused.length === 0 ? 'good' : 'bad', `${followed} of ${rows} orders are followed.`);
+  const counts = `${followed.new} new, ${followed.alreadyFollowed} already followed, ${refused.length} refused`;
+  const head = paint(refused.length === 0 ? 'good' : 'bad', `${rows} rows: ${counts}.`);
   const state = isInterrupted ? 'interrupted' : 'done';
-  session.tell({ state, rows, followed, refused, warnings }, [head, ...refusedLines()].join('\n'));
-  session.warn(warnings);
+  const json = { state, rows, followed: rows - refused.length, ...followed, refused, warnings };
+  session.tell(json, [head, ...refusedLines()].join('\n'));
   if (isInterrupted) {
     session.note(goOn());
     return exitCodes.interrupted;
@@ -92,73 +100,46 @@ async function importOrders(session: Session, wanted: Import): Promise<number> {
   return refused.length === 0 ? exitCodes.done : exitCodes.failed;
 }
 
-/** The rows behind the first ones, which are done. `taken` gets each. */
-async function* rowsAfter(
-  skip: number,
+/** Warns of workers that are missing, before the first row of an account goes out. */
+function warner(session: Session) {
+  const seen = new Set<AccountName>();
+  const warnings: string[] = [];
+  return {
+    warnings,
+    async beforeAccount(account: AccountName): Promise<void> {
+      if (seen.has(account)) return;
+      seen.add(account);
+      // Who may follow orders may not be allowed to ask this.
+      const unknown = (error: unknown) => [`unknown whether a worker serves ${account}: ${toCliError(error).message}`];
+      const found = await missingWorkers(session, account).catch(unknown);
+      const more = found.filter((warning) => !warnings.includes(warning));
+      warnings.push(...more);
+      session.warn(more);
+    },
+  };
+}
+
+interface Reading {
+  /** Gets each row, also the refused ones. */
+  taken: Row[];
+  skip: number;
+  signal: AbortSignal;
+  beforeAccount(account: AccountName): Promise<void>;
+}
+
+/** What the rows want followed, without the first ones, which are done. */
+async function* inputsOf(
   rows: AsyncIterable<Row>,
-  { taken, signal }: { taken: Row[]; signal: AbortSignal },
+  { taken, skip, signal, beforeAccount }: Reading,
 ): AsyncGenerator<FollowOrderInput> {
   let number = 0;
   for await (const row of rows) {
     if (signal.aborted) return;
     number += 1;
     if (number <= skip) continue;
+    const isRefused = row instanceof InvalidInput;
+    if (!isRefused) await beforeAccount(row.account);
     taken.push(row);
-    yield row as FollowOrderInput; // the client checks it
+    if (!isRefused) yield row;
   }
-}
-
-/** Whatever a row holds. */
-type Row = unknown;
-
-const isObject = (row: Row): row is Record<string, unknown> => typeof row === 'object' && row !== null;
-
-async function* readRows({ file, account }: Import): AsyncGenerator<Row> {
-  const text = file === '-' ? process.stdin : createReadStream(file, { fd: open(file), encoding: 'utf8' });
-  for await (const row of file.endsWith('.csv') ? csvRows(text) : jsonRows(text))
-    yield isObject(row) && account !== undefined ? { account, ...row } : row;
-}
-
-function open(file: string): number {
-  try {
-    return openSync(file, 'r');
-  } catch (error) {
-    throw new InvalidInput(`${file} cannot be read${inBrackets(error)}`);
-  }
-}
-
-/** A line that is no JSON gives null, which the client refuses. */
-async function* jsonRows(text: NodeJS.ReadableStream): AsyncGenerator<Row> {
-  for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) {
-    if (line.trim() === '') continue;
-    let row: Row = null;
-    try {
-      row = JSON.parse(line);
-    } catch {}
-    yield row;
-  }
-}
-
-async function* csvRows(text: NodeJS.ReadableStream): AsyncGenerator<Row> {
-  const { CsvError, parse } = await import('csv-parse'); // other commands need none
-  const rows = text.pipe(parse({ bom: true, columns: toColumns, skip_empty_lines: true, trim: true }));
-  try {
-    for await (const row of rows) yield toInput(row);
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    throw new InvalidInput(`the CSV cannot be read on from line ${error.lines} (${error.code})`);
-  }
-}
-
-function toColumns(names: string[]): string[] {
-  const unknown = names.find((name) => !columns.includes(name as never));
-  if (unknown !== undefined)
-    throw new InvalidInput(`there is no column ${plain(unknown)}; the columns are ${columns.join(', ')}`);
-  return names;
-}
-
-/** An empty field is none. */
-function toInput({ notify, ...fields }: Record<string, string>): object {
-  const given = Object.entries(fields).filter(([, field]) => field !== '');
-  return { ...Object.fromEntries(given), ...(notify ? { notify: [{ url: notify }] } : {}) };
 }

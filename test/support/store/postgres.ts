@@ -27,7 +27,7 @@ export function usePostgres(): TestPostgres {
         }
       },
     });
-  });
+  }, 60_000); // a new cluster on a busy machine
   afterAll(async () => {
     await postgres.stop?.();
     await rm(folder, { recursive: true, force: true });

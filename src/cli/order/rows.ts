@@ -1,0 +1,162 @@
+import { createReadStream, openSync } from 'node:fs';
+import { pipeline } from 'node:stream';
+import { TextDecoder } from 'node:util';
+import { closestMatch } from 'leven';
+import { FaretrailError, InvalidInput } from '../../domain/errors.js';
+import { readJson, UnreadableJson } from '../../domain/json.js';
+import { type FollowOrderInput, parseFollowOrderInput } from '../../domain/order/input.js';
+import { inBrackets } from '../arguments.js';
+import { plain } from '../text.js';
+
+// The rows of a file of orders, as spreadsheets and other programs write them. Each is judged by itself, and nothing in it is guessed.
+
+const columns = ['account', 'orderId', 'reference', 'scheduledAt', 'notify'] as const;
+
+/** What to follow, or why the row is refused. */
+export type Row = FollowOrderInput | InvalidInput;
+
+/** A row of CSV with its fields by column, or a line in one part. `error`: it has more or fewer fields than there are columns. */
+interface Parsed {
+  record: Record<string, string> & readonly string[];
+  info: { error?: unknown };
+}
+
+/** A quote that is never closed makes the rest of the file one row. */
+const mostBytesOfRow = 1_000_000;
+/** Room for any line of names. Lines of JSON may come one by one from another program, which is not kept waiting. */
+const bytesAhead = { csv: 65_536, json: 4 };
+
+/** The rows of a file (`-`: standard input) in their order, none left out but empty ones. Rows without an account are of `account`.
+ *  Throws `InvalidInput` where the file cannot be read on. */
+export async function* readRows(file: string, account?: string): AsyncGenerator<Row> {
+  const isCsv = /\.[ct]sv$/i.test(file);
+  const bytes = file === '-' ? process.stdin : createReadStream(file, { fd: open(file) });
+  try {
+    const text = decoded(bytes, bytesAhead[isCsv ? 'csv' : 'json']);
+    const { value: head = '' } = await text.next();
+    for await (const parsed of parsedRows(head, text, isCsv))
+      yield toRow(() => (isCsv ? fromCsv(parsed) : fromJson(parsed.record.join('\0'))), account);
+  } catch (error) {
+    if (error instanceof FaretrailError) throw error;
+    const { lines, code } = error as { lines?: number; code?: string };
+    if (lines !== undefined) throw new InvalidInput(`the file cannot be read on from line ${lines} (${code})`);
+    throw code === undefined ? error : new InvalidInput(`${file} cannot be read${inBrackets(error)}`);
+  }
+}
+
+function open(file: string): number {
+  try {
+    return openSync(file, 'r');
+  } catch (error) {
+    throw new InvalidInput(`${file} cannot be read${inBrackets(error)}`);
+  }
+}
+
+/** The text of a file in UTF-8, or in UTF-16 with a byte order mark. What is neither becomes U+FFFD. Its first part is of `ahead` bytes, if
+ *  there are so many. */
+async function* decoded(bytes: AsyncIterable<Uint8Array>, ahead: number): AsyncGenerator<string> {
+  let head = Buffer.alloc(0);
+  let decoder: TextDecoder | undefined;
+  for await (const part of bytes) {
+    if (decoder) yield decoder.decode(part, { stream: true });
+    else head = Buffer.concat([head, part]);
+    if (decoder || head.length < ahead) continue;
+    decoder = decoderFor(head);
+    yield decoder.decode(head, { stream: true });
+  }
+  yield decoder ? decoder.decode() : decoderFor(head).decode(head);
+}
+
+function decoderFor(head: Buffer): TextDecoder {
+  const mark = head.toString('latin1', 0, 4);
+  if (mark.startsWith('\xfe\xff')) return new TextDecoder('utf-16be');
+  if (/^\xff\xfe(?!\0\0)/.test(mark)) return new TextDecoder('utf-16le');
+  if (!mark.includes('\0')) return new TextDecoder();
+  throw new InvalidInput(`the file is in UTF-16 without a byte order mark, or in UTF-32; ${asUtf8}`);
+}
+
+const asUtf8 = 'save it as UTF-8 (spreadsheets: "CSV UTF-8")';
+
+/** A line is a row of CSV with one field. */
+async function* parsedRows(head: string, rest: AsyncIterable<string>, isCsv: boolean): AsyncGenerator<Parsed> {
+  const { parse } = await import('csv-parse'); // other commands need none
+  const form = isCsv ? { delimiter: delimiterOf(head), columns: toColumns } : { delimiter: '\0', quote: null };
+  const parser = parse({
+    ...form,
+    ...{ info: true, trim: true, skip_empty_lines: true, skip_records_with_empty_values: true },
+    ...{ record_delimiter: ['\r\n', '\n', '\r'], relax_column_count: true, max_record_size: mostBytesOfRow },
+  });
+  async function* all() {
+    yield head;
+    yield* rest;
+  }
+  yield* pipeline(all, parser, () => undefined) as AsyncIterable<Parsed>; // it passes every error on
+}
+
+/** The one that the names are separated by. */
+function delimiterOf(head: string): string {
+  const [names = ''] = /[^\r\n]+/.exec(head) ?? [];
+  const count = (delimiter: string): number => names.split(delimiter).length;
+  return [',', ';', '\t'].reduce((best, one) => (count(one) > count(best) ? one : best));
+}
+
+/** Without case, blanks and signs. */
+const bare = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+
+/** A column without a name may be there as long as it is empty. */
+function toColumns(names: string[]): string[] {
+  const found = names.map((name, index) => {
+    const known = columns.find((column) => bare(column) === bare(name));
+    if (known || name === '') return known ?? `column ${index + 1}`;
+    const nearest = columns.find((column) => bare(column) === closestMatch(bare(name), columns.map(bare)));
+    const message = `there is no column ${plain(name.slice(0, 40))}; the nearest is ${nearest}`;
+    throw new InvalidInput(`${message}, and the columns are ${columns.join(', ')}`);
+  });
+  const twice = found.find((name, index) => found.indexOf(name) < index);
+  if (twice !== undefined) throw new InvalidInput(`there are two columns ${twice}; remove one`);
+  return found;
+}
+
+/** An empty field is none. */
+function fromCsv({ record, info }: Parsed): object {
+  if (info.error) throw new InvalidInput('the row: has not as many fields as there are names of columns');
+  const { notify, ...fields } = record;
+  const given = Object.entries(fields).filter(([, field]) => field !== '');
+  return { ...Object.fromEntries(given), ...(notify ? { notify: [{ url: notify }] } : {}) };
+}
+
+function fromJson(line: string): unknown {
+  try {
+    return readJson(line);
+  } catch (error) {
+    if (!(error instanceof UnreadableJson)) throw error;
+    throw new InvalidInput(`the row: ${error.message}`);
+  }
+}
+
+function toRow(read: () => unknown, account: string | undefined): Row {
+  try {
+    const given = read();
+    const isObject = typeof given === 'object' && given !== null;
+    for (const [field, value] of Object.entries(isObject ? given : {})) refuseLost(plain(field.slice(0, 40)), value);
+    return parseFollowOrderInput(isObject && account !== undefined ? { account, ...given } : given);
+  } catch (error) {
+    if (error instanceof InvalidInput) return error;
+    throw error;
+  }
+}
+
+/** A long number as spreadsheets show it. The sign keeps an id of hex digits, such as 12e11, apart. */
+const shortened = /^[+-]?\d{1,3}([.,]\d+)?E\+\d+$/i;
+
+/** Refuses what has lost characters before it came to us. */
+function refuseLost(field: string, value: unknown): void {
+  if (typeof value === 'string' && shortened.test(value)) {
+    const remedy = 'format the column as text, fill it in anew, and save the file again';
+    throw new InvalidInput(`${field}: is a number that a spreadsheet has shortened, so its digits are lost; ${remedy}`);
+  }
+  if (JSON.stringify(value).includes('\ufffd'))
+    throw new InvalidInput(
+      `${field}: has characters that are not UTF-8, so the file is in another encoding; ${asUtf8}`,
+    );
+}
