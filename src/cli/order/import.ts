@@ -2,6 +2,7 @@ import { createReadStream, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { FollowOrderInput } from '../../client/index.js';
 import { InvalidInput } from '../../domain/errors.js';
+import { readJson } from '../../domain/json.js';
 import type { AccountName } from '../../domain/keys.js';
 import { accountOption, inBrackets, option, toNumber } from '../arguments.js';
 import { type CommandSpec, createProgressNote, inSession, type Session } from '../command.js';
@@ -133,7 +134,7 @@ async function* jsonRows(text: NodeJS.ReadableStream): AsyncGenerator<Row> {
     if (line.trim() === '') continue;
     let row: Row = null;
     try {
-      row = JSON.parse(line);
+      row = readJson(line);
     } catch {}
     yield row;
   }
