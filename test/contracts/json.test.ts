@@ -86,7 +86,7 @@ describe('JSON of the service', () => {
       const begun = performance.now();
       readText(text);
       readText(`[${text.replace(/,$/, '')}]`);
-      readText(`0.${'0'.repeat(size)}${text}e${size}`);
+      readText(`0.${'0'.repeat(size)}${text}e${size + 12}`);
       expect(performance.now() - begun).toBeLessThan(5_000);
     }
   });
