@@ -3,6 +3,7 @@ import { Argument, InvalidArgumentError, Option } from 'commander';
 import { businessOperations } from '../domain/call.js';
 import { InvalidInput } from '../domain/errors.js';
 import { readInput } from '../domain/input-fields.js';
+import { readJson, UnreadableJson } from '../domain/json.js';
 import { toAccountName, toOrderId } from '../domain/keys.js';
 import { type Notify, toReceiver } from '../domain/notify/receivers.js';
 import { toDeliveryId } from '../domain/parked.js';
@@ -109,10 +110,9 @@ export function toNumber(text: string, field: string): number {
 /** Reads a JSON document from a file, or from standard input for "-". Throws `InvalidInput` naming `field`. */
 function readJsonInput(file: string, field: string): unknown {
   try {
-    return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8')); // 0 is standard input
+    return readJson(readFileSync(file === '-' ? 0 : file, 'utf8')); // 0 is standard input
   } catch (error) {
-    // The message of a syntax error quotes the text, which may hold personal data.
-    const why = error instanceof SyntaxError ? 'is not JSON' : `cannot be read${inBrackets(error)}`;
+    const why = error instanceof UnreadableJson ? `is ${error.message}` : `cannot be read${inBrackets(error)}`;
     throw new InvalidInput(`${field}: ${file === '-' ? 'standard input' : file} ${why}`);
   }
 }

@@ -1,4 +1,4 @@
-import { deepestParsed, inUnicode, maxJsonDepth, measureJson } from '../domain/json.js';
+import { deepestParsed, maxJsonDepth, measureJson, parseMeasured } from '../domain/json.js';
 
 /** A JSON object, as opposed to an array, a scalar or null. */
 export type JsonObject = Record<string, unknown>;
@@ -50,7 +50,7 @@ export type JsonFlaw =
   /** A name twice in one object (RFC 8259 section 4), or a name that means something to some readers. */
   | 'AMBIGUOUS';
 
-/** JSON of the service. All texts in `value` are well-formed Unicode, unless it is too large to check. */
+/** JSON of the service. All texts in `value` are well-formed Unicode, and numbers that would lose digits are texts. */
 interface IncomingJson {
   value: unknown;
   /** Null: the JSON has only one meaning. */
@@ -80,13 +80,13 @@ export function readIncomingJson(bytes: Uint8Array, { mustBeUtf8 = false } = {})
 }
 
 function readText(text: string): IncomingJson {
-  const { depth, members, commas } = measureJson(text);
+  const measure = measureJson(text);
+  const { depth, members, commas } = measure;
   // No parser has said that it is JSON, but its sender meant it to be.
   if (depth > deepestParsed) return { value: text.trimStart().startsWith('{') ? {} : [], flaw: 'TOO_DEEP' };
-  const parsed: unknown = JSON.parse(text);
-  if (depth > maxJsonDepth) return { value: parsed, flaw: 'TOO_DEEP' };
-  if (members > maxItems || commas > maxItems) return { value: parsed, flaw: 'TOO_MANY' };
-  const value = inUnicode(text, parsed);
+  const value = parseMeasured(text, measure);
+  if (depth > maxJsonDepth) return { value, flaw: 'TOO_DEEP' };
+  if (members > maxItems || commas > maxItems) return { value, flaw: 'TOO_MANY' };
   // `JSON.parse` keeps a repeated name once, so the counts differ.
   return { value, flaw: countNames(value) === members ? null : 'AMBIGUOUS' };
 }

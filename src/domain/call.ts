@@ -1,6 +1,7 @@
 import type { Attention } from './attention.js';
 import { InvalidInput } from './errors.js';
 import { readInput, shallow } from './input-fields.js';
+import { placeOfLongNumber, shownText } from './json.js';
 import { AccountNameSchema, type OrderId, OrderIdSchema } from './keys.js';
 import * as s from './schema.js';
 
@@ -215,15 +216,26 @@ export const toCallerKey = (value: unknown, field = 'key'): string => readInput(
 /** In characters of its JSON: far more than an order with seven stops has, and Temporal keeps it for good. */
 const maxBodyLength = 65_536;
 
-/** The body of a call, with bounds of depth and length. */
-export const callBody = <Out, In>(schema: s.Schema<Out, In>): s.Schema<Out, In> =>
-  shallow(
+/** The body of a call, with bounds of depth and length, and each number as its author wrote it. */
+export function callBody<Out, In>(schema: s.Schema<Out, In>): s.Schema<Out, In> {
+  const bounded = shallow(
     s.checked(
       schema,
       (body) => (JSON.stringify(body) ?? '').length <= maxBodyLength,
       `must have at most ${maxBodyLength} characters as JSON`,
     ),
   );
+  const read = (value: unknown, at: string): Out => {
+    const body = bounded.read(value, at);
+    const place = placeOfLongNumber(body);
+    if (place === undefined) return body;
+    return s.refuse(
+      shownText(`${at}${place}`.slice(0, 200)),
+      'would lose digits as a number; write it as text in quotes',
+    );
+  };
+  return { ...bounded, read };
+}
 
 /** The account of an input for the business interface. */
 export const BusinessAccountSchema = s.described(
@@ -234,7 +246,7 @@ export const BusinessAccountSchema = s.described(
 /** Text, or an integer as in the company's settings (assumed). */
 const ReferenceFieldSchema: s.Schema<string, string | number> = {
   read: (value, at) => s.nameText.read(Number.isSafeInteger(value) ? String(value) : value, at),
-  json: { anyOf: [s.nameText.json, s.wholeNumber().json] },
+  json: { anyOf: [s.nameText.json, { type: 'integer' }] },
 };
 
 /** The input of `businessCall`. The schema checks only depth and length of `body`. */

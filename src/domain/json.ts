@@ -9,53 +9,150 @@ export const maxJsonDepth = 64;
 /** Only an escape can put half of a surrogate pair into JSON: UTF-8 has no form for it. */
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
 
-/**
- * Reads JSON into well-formed Unicode: half of a surrogate pair, which would make the SDK end the whole worker, becomes U+FFFD.
- * Throws `UnreadableJson`, also for JSON nested deeper than `levels`.
- */
+/** Reads JSON as `parseMeasured` does. Throws `UnreadableJson`, also for JSON nested deeper than `levels`. */
 export function readJson(text: string, levels = maxJsonDepth): unknown {
-  const { depth } = measureJson(text);
+  const measure = measureJson(text);
   const tooDeep = () => new UnreadableJson(`nested deeper than ${levels} levels`);
-  if (depth > deepestParsed) throw tooDeep();
-  const value = parseJson(text);
-  if (depth > levels) throw tooDeep();
-  return inUnicode(text, value);
+  if (measure.depth > deepestParsed) throw tooDeep();
+  const value = parseJson(text, measure);
+  if (measure.depth > levels) throw tooDeep();
+  return value;
 }
 
 /** Node 26 damages its own memory when `JSON.parse` reads some thousand levels (seen with 26.0 to 26.10; 25 and older do not). */
 export const deepestParsed = 1_000;
 
-function parseJson(text: string): unknown {
+function parseJson(text: string, measure: JsonMeasure): unknown {
   try {
-    return JSON.parse(text);
+    return parseMeasured(text, measure);
   } catch {
     throw new UnreadableJson('not JSON'); // the error of the platform quotes the text
   }
 }
 
+/**
+ * Parses a JSON text as `JSON.parse` does, but for two things. A number stays a number unless it is written in digits alone and beyond 2^53, or
+ * JavaScript would change it by half a millionth or more; then it is the text of its digits as they stand. And half of a surrogate pair, which
+ * would make the SDK end the whole worker, becomes U+FFFD. Throws what `JSON.parse` throws.
+ */
+export function parseMeasured(text: string, { longNumbers }: JsonMeasure): unknown {
+  const parsed = inUnicode(text, JSON.parse(text)); // it decides what is JSON: below, each number is one
+  const quoted = longNumbers.length > 0 ? withQuotedNumbers(text, longNumbers) : text;
+  if (quoted === text) return parsed;
+  const value = inUnicode(text, JSON.parse(quoted));
+  noteTexts(parsed, value);
+  return value;
+}
+
 /** The parsed `value` of `text` with well-formed texts; copied only if the text may have half of a surrogate pair. */
-export const inUnicode = (text: string, value: unknown): unknown =>
+const inUnicode = (text: string, value: unknown): unknown =>
   surrogateEscape.test(text) ? withWellFormedTexts(value) : value;
 
+/** Puts the numbers that would lose digits into quotes. */
+function withQuotedNumbers(text: string, numbers: readonly (readonly [from: number, to: number])[]): string {
+  const pieces: string[] = [];
+  let done = 0;
+  for (const [from, to] of numbers) {
+    const number = text.slice(from, to);
+    if (isKept(number)) continue;
+    pieces.push(text.slice(done, from), '"', number, '"');
+    done = to;
+  }
+  return pieces.join('') + text.slice(done);
+}
+
+/** Does JavaScript keep this number of a JSON text? */
+function isKept(written: string): boolean {
+  const number = Number(written);
+  const size = Math.abs(number);
+  if (size < 2 ** 32) return true; // there, neighbours are less than half a millionth apart
+  // One type for ids beyond 2^53, whether or not one happens to lose no digit.
+  if (!/[.eE]/.test(written)) return size <= Number.MAX_SAFE_INTEGER;
+  if (!Number.isFinite(size)) return false;
+  const change = billionths(written) - billionths(String(number));
+  return -500n < change && change < 500n;
+}
+
+/** The size of a number in billionths, rounded down. Of a number beyond JavaScript's it would take any memory. */
+function billionths(written: string): bigint {
+  const [, whole = '', fraction = '', exponent = 0] = /(\d+)(?:\.(\d+))?(?:[eE](.+))?$/.exec(written) ?? [];
+  const digits = whole.length + Number(exponent) + 9;
+  return BigInt((whole + fraction).slice(0, digits).padEnd(digits, '0'));
+}
+
+/** For each object and array that was read: the names of its numbers that became texts. */
+const textsOfNumbers = new WeakMap<object, Set<string>>();
+
+/** `exact` has a text wherever `parsed` has a number that would lose digits; all else is the same. */
+function noteTexts(parsed: unknown, exact: unknown): void {
+  if (typeof exact !== 'object' || exact === null) return;
+  for (const [name, value] of Object.entries(exact)) {
+    const before = (parsed as Record<string, unknown>)[name];
+    if (typeof before !== 'number') noteTexts(before, value);
+    else if (typeof value === 'string')
+      textsOfNumbers.set(exact, (textsOfNumbers.get(exact) ?? new Set<string>()).add(name));
+  }
+}
+
 /**
- * Measures a JSON text in one pass: the levels of objects and arrays, the members of all objects, and the commas between members and
- * elements. The result for text that is not JSON is arbitrary.
+ * Where a value that was read or made in JavaScript has a number that would not be sent as its author wrote it: a text such as `.stops[0].id`;
+ * undefined for nowhere.
  */
-export function measureJson(text: string): { depth: number; members: number; commas: number } {
-  let level = 0;
-  const measure = { depth: 0, members: 0, commas: 0 };
+export function placeOfLongNumber(value: unknown): string | undefined {
+  if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? undefined : ''; // nor NaN
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [name, one] of Object.entries(value)) {
+    const place = textsOfNumbers.get(value)?.has(name) ? '' : placeOfLongNumber(one);
+    if (place !== undefined) return `${Array.isArray(value) ? `[${name}]` : `.${name}`}${place}`;
+  }
+  return undefined;
+}
+
+/** What one pass over a JSON text finds. */
+export interface JsonMeasure {
+  /** The levels of objects and arrays. */
+  depth: number;
+  /** The members of all objects. */
+  members: number;
+  /** The commas between members and elements. */
+  commas: number;
+  /** Where the numbers stand that may lose digits. */
+  longNumbers: [from: number, to: number][];
+}
+
+/** Measures a JSON text in one pass. The result for text that is not JSON is arbitrary. */
+export function measureJson(text: string): JsonMeasure {
+  let [level, depth, members, commas] = [0, 0, 0, 0];
+  const longNumbers: JsonMeasure['longNumbers'] = [];
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
     if (unit === 0x22 /* " */) index = endOfString(text, index + 1);
-    else if (unit === 0x3a /* : */) measure.members += 1;
-    else if (unit === 0x2c /* , */) measure.commas += 1;
+    else if (unit === 0x3a /* : */) members += 1;
+    else if (unit === 0x2c /* , */) commas += 1;
     else if (unit === 0x7b /* { */ || unit === 0x5b /* [ */) {
       level += 1;
-      if (level > measure.depth) measure.depth = level;
+      if (level > depth) depth = level;
     } else if (unit === 0x7d /* } */ || unit === 0x5d /* ] */) level -= 1;
+    else if (isDigitOrPoint(unit)) {
+      const mantissa = endOfDigits(text, index);
+      const end = (text.charCodeAt(mantissa) | 0x20) === 0x65 /* e, E */ ? endOfDigits(text, mantissa + 2) : mantissa;
+      // A double keeps any 15 digits.
+      if (mantissa - index > 15 || end > mantissa)
+        longNumbers.push([text.charCodeAt(index - 1) === 0x2d /* - */ ? index - 1 : index, end]);
+      index = end - 1;
+    }
   }
-  return measure;
+  return { depth, members, commas, longNumbers };
 }
+
+/** Behind the digits and points from here on. */
+function endOfDigits(text: string, from: number): number {
+  let index = from;
+  while (isDigitOrPoint(text.charCodeAt(index))) index += 1;
+  return index;
+}
+
+const isDigitOrPoint = (unit: number): boolean => (unit >= 0x30 && unit <= 0x39) || unit === 0x2e;
 
 function endOfString(text: string, from: number): number {
   let quote = text.indexOf('"', from); // faster than our own loop over the text

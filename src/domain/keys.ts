@@ -42,7 +42,7 @@ export const OrderIdSchema: s.Schema<OrderId, string | number> = {
   json: {
     anyOf: [
       { type: 'string', minLength: 1, maxLength: maxOrderIdLength, pattern: '^[^/\\x00-\\x1f\\x7f-\\x9f]+$' },
-      s.wholeNumber().json,
+      { type: 'integer' },
     ],
     description: "The service's id of the order, without a slash.",
   },

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { BaseUrl } from '../contracts/accounts-file.js';
+import { readJson } from '../domain/json.js';
 import { type KeyForm, type KeyRing, keyRecipe, parseKeyRing } from '../sealing/key-ring.js';
 import type { PayloadEncryption } from '../sealing/payload-codec.js';
 
@@ -125,13 +126,13 @@ export class EnvReader {
     return kept === '' ? this.refuse(name, 'the file is empty; put the secret in it') : kept;
   }
 
-  /** The JSON in the file that a variable names. The parser's message is dropped: it quotes the text. */
+  /** The JSON in the file that a variable names. */
   jsonFile(name: string): { json: unknown } | undefined {
     const path = this.text(name);
     const content = path === undefined ? undefined : this.#textFile(name, path);
     if (content === undefined) return undefined;
     try {
-      return { json: JSON.parse(content) };
+      return { json: readJson(content) };
     } catch {
       return this.refuse(name, 'the file is not valid JSON; check it with a JSON linter');
     }

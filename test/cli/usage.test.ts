@@ -10,6 +10,7 @@ import { type CliRun, fakeProcess, nowhere, runHere } from './fake-process.js';
 
 const order = jsonFile(newRide());
 const parked = '0f'.repeat(16);
+const longAmount = textFile(JSON.stringify({ ...newRide(), amount: 'LONG' }).replace('"LONG"', '12345678901234567890'));
 const moved = ['subscription', 'move', 'business', 'status_changed'];
 const sent = ['delivery', 'send', 'business'];
 const created = ['subscription', 'create', 'business', 'status_changed'];
@@ -57,6 +58,10 @@ describe('wrong usage', () => {
     [['call', 'business', 'createOrder', '--input', '/nonexistent.json'], '--input: /nonexistent.json cannot be read'],
     [['ride', 'request', 'business', '--input', '/nonexistent.json'], '--input: /nonexistent.json cannot be read'],
     [['ride', 'request', 'business', '--input', jsonFile({ stops: [] })], 'body.'],
+    [['ride', 'request', 'business', '--input', longAmount], 'order.amount: would lose digits as a number; write it'],
+    [['ride', 'update', 'business', 'x', '--input', longAmount], 'order.amount: would lose digits'],
+    [['call', 'business', 'createOrder', '--input', longAmount], 'body.amount: would lose digits'],
+    [['ride', 'request', 'business', '--input', textFile('{"a":01}')], 'is not JSON'],
     [['ride', 'request', 'business', '--input', order, '--request-id', 'a/b'], 'requestId: must be'],
     [['ride', 'resolve', 'business', 'x', '--try-again', '--order', '1'], 'give one of --order'],
     [['order', 'list', '--colour'], "unknown option '--colour'"],

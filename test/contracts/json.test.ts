@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { parentPointer, readIncomingJson, valueAt } from '../../src/contracts/json.js';
+import { placeOfLongNumber } from '../../src/domain/json.js';
 import { forAny } from '../support/for-any.js';
 
 const readText = (text: string) => readIncomingJson(Buffer.from(text));
@@ -13,12 +14,20 @@ describe('JSON of the service', () => {
     const json = fc.dictionary(fc.oneof(name, fc.string()), fc.jsonValue({ maxDepth: 5 }));
     forAny(json, fc.constantFrom(undefined, 2), (value, indent) => {
       const text = JSON.stringify(value, null, indent);
+      fc.pre(placeOfLongNumber(value) === undefined);
       fc.pre([...strange].every((one) => !text.includes(one)));
       expect(readText(text)).toEqual({ value: JSON.parse(text), flaw: null });
     });
   });
 
+  it('keeps the digits of a number that JavaScript would change', () => {
+    const text = '{"id":12345678901234567890,"total":12345678901234.567891,"lat":52.520006599999998}';
+    const value = { id: '12345678901234567890', total: '12345678901234.567891', lat: 52.520006599999995 };
+    expect(readText(text)).toEqual({ value, flaw: null });
+  });
+
   it.each([
+    ['a name twice with long numbers', '{"a":12345678901234567890,"a":12345678901234567890}'],
     ['a name twice', '{"a":1,"a":2}'],
     ['a name twice, once written in another way', '{"a":1,"\\u0061":2}'],
     ['a name twice, deep inside', '{"b":[{"c":{"a":1,"a":1}}]}'],
@@ -70,12 +79,14 @@ describe('JSON of the service', () => {
 
   it('takes time in proportion to its size', () => {
     const size = 300_000;
-    const hostile = ['[', '{"a":', '"\\ud800",', '{"":0},', '\\', '"', '[[],'];
+    const numbers = ['1', '0.', '12345678901234567890,', '1e400,', '1e9,', '12345678901.12345678,'];
+    const hostile = ['[', '{"a":', '"\\ud800",', '{"":0},', '\\', '"', '[[],', ...numbers];
     for (const piece of hostile) {
       const text = piece.repeat(size / piece.length);
       const begun = performance.now();
       readText(text);
       readText(`[${text.replace(/,$/, '')}]`);
+      readText(`0.${'0'.repeat(size)}${text}e${size + 12}`);
       expect(performance.now() - begun).toBeLessThan(5_000);
     }
   });

@@ -3,6 +3,7 @@ import { businessOperations, parseBusinessCallInput } from '../../src/domain/cal
 import { parkReasons } from '../../src/domain/delivery.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { checkProgress } from '../../src/domain/input-fields.js';
+import { readJson } from '../../src/domain/json.js';
 import { parseFollowOrderInput, parseFollowRequest, parseStopInput } from '../../src/domain/order/input.js';
 import { parseDiscardInput, parseParkedDeliveryInput, parseRouteInput } from '../../src/domain/parked.js';
 import { parseCompanyReportInput } from '../../src/domain/report.js';
@@ -169,6 +170,45 @@ it('a number is taken for an order id or a reference field id', () => {
   expect(parseBusinessCallInput({ ...call, operation: 'orderDetails', orderId: 42 })).toMatchObject({ orderId: '42' });
   const codes = { ...call, operation: 'addReferenceCode', referenceFieldId: 7, body: [] };
   expect(parseBusinessCallInput(codes)).toMatchObject({ referenceFieldId: '7' });
+});
+
+describe('a number that another language wrote and JavaScript would change', () => {
+  const long = '12345678901234567890';
+
+  it('keeps its digits as an order id or a reference field id', () => {
+    expect(parseFollowOrderInput(readJson(`{"account":"partner","orderId":${long}}`))).toEqual({
+      account: 'partner',
+      orderId: long,
+    });
+    const codes = `{"account":"business","key":"1","operation":"addReferenceCode","referenceFieldId":${long},"body":[]}`;
+    expect(parseBusinessCallInput(readJson(codes))).toMatchObject({ referenceFieldId: long });
+  });
+
+  const stop = `"stops":[{"location":{"lat":52.520006599999998,"code":${long}}}]`;
+  const surrogate = '"note":"\\ud800"';
+  it.each([
+    [parseRequestRideInput, { ...ride, order: readJson(`{${surrogate},${stop}}`) }, 'order.stops[0].location.code: '],
+    [parseRequestRideInput, { ...ride, order: { amount: 2 ** 53 } }, 'order.amount: '],
+    [
+      parseChangeRideInput,
+      { ...changeOfRide, change: 'updateRide', argument: readJson(`{"order":{"x":1e400}}`) },
+      'order.x: ',
+    ],
+    [
+      parseBusinessCallInput,
+      { ...call, operation: 'createOrder', body: readJson(`[{"${'\\u202e'.repeat(300)}":${long}}]`) },
+      `body[0].${'\uFFFD'.repeat(192)}: `,
+    ],
+  ])('is refused by name in a body for the service: %#', (parse, input, field) => {
+    expect(() => parse(input)).toThrow(
+      new InvalidInput(`${field}would lose digits as a number; write it as text in quotes`),
+    );
+  });
+
+  it('passes in a body where it is text, or JavaScript keeps it', () => {
+    const order = readJson(`{"id":"${long}","lat":52.520006599999998,"lng":0.30000000000000004}`);
+    expect(parseRequestRideInput({ ...ride, order })).toEqual({ ...ride, order });
+  });
 });
 
 it('a parked delivery has any of the reasons, and may lack a body where it names its order', () => {

@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { Account } from '../../src/domain/account.js';
 import { toOrderId, toScope } from '../../src/domain/keys.js';
+import { newRide } from '../dev/sandbox/booking-calls.js';
 import given from '../fixtures/token-replies.given.json' with { type: 'json' };
 import { businessAccount, partnerAccount } from './accounts.js';
 import { answerJson, httpClient, rideApi, serve, serveBytes, textOf } from './loopback-server.js';
@@ -24,6 +25,21 @@ describe('the client of the service', () => {
     expect(seen).toContain(secret);
     expect(seen).toContain('client_credentials');
     expect(seen).not.toContain('scope');
+  });
+
+  it('keeps the digits of ids and money that are numbers', async () => {
+    const long = '12345678901234567890';
+    const order = `{"id":${long},"status":"Driving","total":12345678901234.567891}`;
+    const base = await serve((_, response) => void response.writeHead(200).end(order));
+    const api = rideApi({}, { keepsPersonalData: true });
+    const account = businessAccount(base);
+    expect(await api.readOrder(account, toOrderId(long), 't')).toMatchObject({ status: 'Driving' });
+    await expect(api.readOrder(account, toOrderId('12345678901234567168'), 't')).rejects.toThrow('ORDER_MISMATCH');
+    const create = { account: account.name, operation: 'createOrder', body: newRide(), requestId: 'r' } as const;
+    expect(await api.callOperation(account, create, 't')).toMatchObject({
+      orderId: long,
+      body: { id: long, total: '12345678901234.567891' },
+    });
   });
 
   it('passes cancellation through both of its calls', async () => {

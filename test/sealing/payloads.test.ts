@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvalidInput, withPayloadKeys } from '../../src/client/index.js';
 import { UndecodablePayload } from '../../src/domain/input-fields.js';
+import { placeOfLongNumber } from '../../src/domain/json.js';
 import { type KeyRing, parseKeyRing } from '../../src/sealing/key-ring.js';
 import { createPayloadCodec } from '../../src/sealing/payload-codec.js';
 import { clientPayloadConverter, payloadConverter } from '../../src/sealing/payload-converter.js';
@@ -154,6 +155,7 @@ const bytes = ({ metadata, data }: Payload) =>
 describe('the payload converter', () => {
   it('writes the bytes of the SDK and reads them, whatever the value', () => {
     forAny(fc.oneof(fc.jsonValue({ maxDepth: 6 }), fc.uint8Array(), fc.constant(undefined)), (value) => {
+      fc.pre(placeOfLongNumber(value) === undefined);
       const payload = defaultPayloadConverter.toPayload(value);
       expect(bytes(write(value))).toEqual(bytes(payload));
       expect(read(payload)).toEqual(defaultPayloadConverter.fromPayload(payload));
@@ -168,6 +170,10 @@ describe('the payload converter', () => {
 
   it('passes over a byte order mark', () => {
     expect(read(misshapen['byte order mark']?.payload ?? {})).toEqual({ strange: 1 });
+  });
+
+  it('keeps the digits of a number that another language wrote', () => {
+    expect(read(raw('{"orderId":12345678901234567890}').payload)).toEqual({ orderId: '12345678901234567890' });
   });
 
   it('makes every text that it reads well-formed', () => {

@@ -87,6 +87,13 @@ it('a delivery of another company, of another event, or with an id that no order
   expect(reasons).toEqual(['otherCompany', 'otherEventType', 'orderIdUnusable']);
 });
 
+it('an order id that is a number beyond 2^53 keeps its digits', async () => {
+  const long = '12345678901234567890';
+  expect(await stand.post(about('LONG').replace('"LONG"', long))).toMatchObject({ status: 202 });
+  expect(stand.store.deliveries).toMatchObject([{ orderId: long, status: 'Driving' }]);
+  expect(stand.store.deliveries[0]).not.toHaveProperty('parkReason');
+});
+
 it('a delivery that only tries the address is acknowledged and changes nothing', async () => {
   expect(await stand.post(JSON.stringify({ id: '1', event_type: 'test_ping' }))).toMatchObject({ status: 202 });
   expect(stand.store.deliveries).toEqual([]);

@@ -103,6 +103,13 @@ it('a create whose answer is lost leads to one order, however it is lost', async
 describe('what cannot be done comes back typed, and no run is left', () => {
   it.each<[string, BusinessOperation, () => Partial<BusinessCallInput>, string, string]>([
     ['a missing stop', 'createOrder', () => ({ body: newRide({ stops: [] }) }), 'InvalidInput', 'body.stops: must'],
+    [
+      'a long number',
+      'createOrder',
+      () => ({ body: newRide({ fee: 2 ** 53 }) }),
+      'InvalidInput',
+      'body.fee: would lose',
+    ],
     ['an unknown order', 'cancelOrder', () => ({ orderId: toOrderId('none') }), 'OrderNotFound', 'HTTP 404'],
     ['an order in progress', 'updateOrder', () => ({ ...living(), body: { note_to_driver: 'x' } }), 'Refused', '422'],
   ])('%s', async (_, operation, more, type, words) => {

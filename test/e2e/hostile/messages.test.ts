@@ -118,6 +118,17 @@ describe.concurrent('a start of any type', () => {
   });
 });
 
+it.concurrent('an order id that is a number of any length keeps its digits', async () => {
+  const orderId = `12345678901${Date.now()}`;
+  stack.sandbox.addOrder({ interface: 'business', orderId, script: [{ status: 'Completed', afterMs: 0 }] });
+  const run = await stack.client.workflow.start('followOrder', {
+    workflowId: `order/${account}/${orderId}`,
+    taskQueue: stack.config.taskQueue,
+    args: [raw(`{"account":"${account}","orderId":${orderId}}`)],
+  });
+  expect(await run.result()).toMatchObject({ orderId, outcome: 'completed' });
+});
+
 it.concurrent('an activity that throws or answers what the core of the SDK does not take is tried again, and its worker goes on', async () => {
   const raise = (error: unknown) => (): never => {
     throw error;
