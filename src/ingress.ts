@@ -1,6 +1,7 @@
 import { once } from 'node:events';
+import pMap from 'p-map';
 import { type IngressConfig, loadIngressConfig } from './config.js';
-import { createDeliveryReader } from './contracts/delivery-body.js';
+import type { Delivery } from './domain/delivery.js';
 import type { SubscriptionKey } from './domain/workflow-ids.js';
 import { createLogger, failProcess, type Logger } from './observability/logging.js';
 import { createIngressMetrics, type IngressMetrics } from './observability/metrics.js';
@@ -12,6 +13,7 @@ import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { loadTemporalSettings } from './temporal/connection.js';
 import { createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
 import { createAddresses } from './webhooks/addresses.js';
+import { createBodyReader, createTakingApart } from './webhooks/body-reader.js';
 import {
   createThreadedDeliveries,
   type DeliveryPort,
@@ -21,6 +23,7 @@ import {
 import { createForwarder } from './webhooks/forward/forwarder.js';
 import { createDirectForwarding, createStarts, type Room, type RoutingPorts } from './webhooks/forward/routing.js';
 import { createIntake, createLaterCheck, type DeliveryStore } from './webhooks/intake.js';
+import { JournalError } from './webhooks/journal/folder.js';
 import { openJournal } from './webhooks/journal/journal.js';
 import { createObserver, type IngressObserver } from './webhooks/observer.js';
 import { statusOf } from './webhooks/problems.js';
@@ -52,6 +55,7 @@ async function main(): Promise<void> {
       readCapability: createWebhookPaths(config.webhookKeys).readCapability,
       perSecond: config.deliveriesPerSecond,
     }),
+    challenge: config.profile.delivery.challenge,
     takeDelivery: tracing ? traceIntake(takeDelivery, tracing, statusOf) : takeDelivery,
     observer,
     readPage: metricsServer ? null : (path) => readPage(path, pages),
@@ -93,16 +97,19 @@ async function assemble(parts: Parts) {
       logger.warn({ ...key, err: error }, 'a secret cannot be opened with the webhook keys'),
   });
   const starts = createStarts({ port, newOrdersAtOnce, parkedAtMost });
+  const reader = createBodyReader(profile);
+  const takeApart = createTakingApart(reader, sealer);
   const routing = {
     port: tracing ? traceSignals(starts, tracing) : starts,
-    check: createLaterCheck({ subscriptions, verification, sealer }),
+    check: createLaterCheck({
+      ...{ subscriptions, verification, sealer },
+      keepEvents: async (delivery) => await store.acceptEvents(await takeApart(delivery)),
+    }),
     onForwarded: metrics.countForwarded,
   };
-  const store = config.journalDir === null ? openDirect(port, routing) : await openStore(parts, routing, starts.room);
-  const takeDelivery = createIntake({
-    readBody: createDeliveryReader(profile.pointers.delivery, profile.statuses.notOrderStatus),
-    ...{ subscriptions, verification, sealer, store, observer },
-  });
+  const store: IngressStore =
+    config.journalDir === null ? openDirect(port, routing) : await openStore(parts, routing, starts.room);
+  const takeDelivery = createIntake({ reader, subscriptions, verification, sealer, store, observer });
   return { takeDelivery, store };
 }
 
@@ -122,20 +129,37 @@ function tellUnread(logger: Logger, key: SubscriptionKey, error: unknown): never
 
 /** Where an ingress keeps deliveries, from the 2xx until Temporal has them. */
 interface IngressStore extends DeliveryStore {
+  /** The same for the events of a body that it has kept so far. */
+  acceptEvents: DeliveryStore['accept'];
   /** Stops forwarding and waits for what is under way; what is not forwarded stays in the journal. */
   close(): Promise<void>;
 }
 
 /** With the journal off: Temporal itself. */
-const openDirect = (port: DeliveryPort, routing: RoutingPorts): IngressStore => ({
-  accept: createDirectForwarding(routing),
-  whyNotReady: () =>
-    port.ping().then(
-      () => null,
-      () => 'Temporal does not answer, and the journal is off',
-    ),
-  close: async () => {},
-});
+function openDirect(port: DeliveryPort, routing: RoutingPorts): IngressStore {
+  const accept = forEach(createDirectForwarding(routing));
+  return {
+    ...{ accept, acceptEvents: accept },
+    whyNotReady: () =>
+      port.ping().then(
+        () => null,
+        () => 'Temporal does not answer, and the journal is off',
+      ),
+    close: async () => {},
+  };
+}
+
+/** Calls to Temporal, or entries that share a commit. */
+const keptAtOnce = 100;
+
+/** Keeps each of them. Rejects if one is not kept; the sender, or the journal, then has all of them still. */
+const forEach =
+  (keep: (delivery: Delivery) => Promise<void>): DeliveryStore['accept'] =>
+  async (deliveries) => {
+    const [only, another] = deliveries;
+    if (only && !another) await keep(only);
+    else await pMap(deliveries, keep, { concurrency: keptAtOnce });
+  };
 
 const forwardLimitMs = 10_000;
 
@@ -165,7 +189,14 @@ async function openStore(
   metrics.showWaiting(forwarder.waiting);
   return {
     // Past the journal only a run that follows the order takes a delivery; others are refused.
-    accept: (delivery) => (forwarder.hasRoomFor(delivery) ? journal.append(delivery) : forward(delivery)),
+    accept: forEach((delivery) => (forwarder.hasRoomFor(delivery) ? journal.append(delivery) : forward(delivery))),
+    // A journal full of bodies with several events must empty, too.
+    acceptEvents: forEach((delivery) =>
+      journal.append(delivery).catch((error: unknown) => {
+        if (error instanceof JournalError && error.code === 'JournalFull') return forward(delivery);
+        throw error;
+      }),
+    ),
     whyNotReady: journal.whyUnwritable,
     async close() {
       await forwarder.stop(forwardLimitMs);

@@ -20,6 +20,8 @@ export const SecretPlaceSchema = z.discriminatedUnion('mode', [
     algorithm: z.literal('sha256').default('sha256'),
     encoding: z.enum(['hex', 'base64']).default('hex'),
     prefix: z.string().default(''),
+    /** Of a compressed body: the bytes as they are sent, or before. */
+    over: z.enum(['received', 'unpacked']).default('received'),
   }),
 ]);
 export type SecretPlace = z.output<typeof SecretPlaceSchema>;

@@ -84,8 +84,8 @@ describe('the ingress reads a delivery of the sandbox', () => {
 const modes: Exclude<SecretPlace, { mode: 'none' }>[] = [
   { mode: 'header', name: 'X-Check' },
   { mode: 'body', pointer: '/secret_id' },
-  { mode: 'hmac', header: 'X-Signature', algorithm: 'sha256', encoding: 'hex', prefix: '' },
-  { mode: 'hmac', header: 'X-Signature', algorithm: 'sha256', encoding: 'base64', prefix: 'sha256=' },
+  { mode: 'hmac', header: 'X-Signature', algorithm: 'sha256', encoding: 'hex', prefix: '', over: 'received' },
+  { mode: 'hmac', header: 'X-Signature', algorithm: 'sha256', encoding: 'base64', prefix: 'sha256=', over: 'received' },
 ];
 
 describe('the ingress verifies the secret of the sandbox', () => {
