@@ -3,11 +3,12 @@ import { InvalidInput } from '../domain/errors.js';
 import { type OrderId, toOrderId } from '../domain/keys.js';
 import { type EventType, mustNameOrder } from '../domain/subscription/subscription.js';
 import type { ContractProfile } from './contract-profile.js';
-import { ownValue, pointerTokens, valueAt } from './json.js';
+import { isJsonObject, ownValue, pointerTokens, valueAt } from './json.js';
 import { findStatus, usableText } from './order-reply.js';
 
 /** What a delivery claims, read at the pointers of the profile. A claim is a hint: only a read of the order is the truth. */
 export interface DeliveryReading {
+  isObject: boolean;
   orderId: OrderId | null;
   /** The body has a value at an order id pointer, but it is not a valid order id. */
   isOrderIdUnusable: boolean;
@@ -30,6 +31,7 @@ export function createDeliveryReader(
     const eventType = findText(body, pointers.eventType);
     const businessId = findText(body, pointers.businessId);
     return {
+      isObject: isJsonObject(body),
       ...findOrderId(body, pointers.orderId),
       ...(status !== undefined && { status }),
       ...(eventType !== undefined && { eventType }),
@@ -56,7 +58,7 @@ export const isTestDelivery = ({ eventType }: DeliveryReading): boolean => /^tes
 
 /** Why the ingress must park this delivery; null if it can forward it. The address determines event type and company. */
 export function whyToPark(
-  { orderId, isOrderIdUnusable, eventType, businessId }: DeliveryReading,
+  { isObject, orderId, isOrderIdUnusable, eventType, businessId }: DeliveryReading,
   address: { eventType: EventType; businessId?: string | undefined },
 ): ParkReason | null {
   const isOurCompany =
@@ -68,7 +70,7 @@ export function whyToPark(
     return 'otherEventType';
   if (orderId !== null) return null;
   if (isOrderIdUnusable) return 'orderIdUnusable';
-  return mustNameOrder[address.eventType] ? 'noOrderId' : null;
+  return mustNameOrder[address.eventType] || !isObject ? 'noOrderId' : null;
 }
 
 const findText = (body: unknown, pointers: readonly string[]): string | undefined =>

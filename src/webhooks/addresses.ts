@@ -8,6 +8,14 @@ export interface Address extends SubscriptionKey {
   businessId?: string | undefined;
 }
 
+/** A delivery at one of our addresses. */
+export interface Arrival extends Address {
+  /** Milliseconds since the epoch. */
+  arrivedAt: number;
+  /** Of the delivery's trace, where traces are on. */
+  traceparent?: string;
+}
+
 export interface AddressesOptions {
   accounts: readonly { name: AccountName; businessId?: string }[];
   /** Reads the last segment of a path: the generation, if its mac is ours. Takes as long for a wrong mac. */

@@ -10,21 +10,13 @@ import {
   whyToPark,
   withSurroundings,
 } from '../contracts/delivery-body.js';
-import { isJsonObject } from '../contracts/json.js';
 import type { Delivery, ParkReason } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { DeliveryId } from '../domain/keys.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
+import type { Arrival } from './addresses.js';
 import { openContent, type RawDelivery, readRawDelivery, sealContent } from './raw-delivery.js';
-
-/** Where and when a body came. */
-interface Arrived extends SubscriptionKey {
-  businessId?: string | undefined;
-  /** Milliseconds since the epoch. */
-  arrivedAt: number;
-  traceparent?: string;
-}
 
 /** One delivery of a body, not sealed yet. */
 interface FoundDelivery {
@@ -36,7 +28,7 @@ interface FoundDelivery {
 /** A body with more events is parked whole, so that none fills the journal and the share of its account. */
 const maxEvents = 1_000;
 /** The reading of a body that JSON parsers read differently. */
-const unread: DeliveryReading = { orderId: null, isOrderIdUnusable: false };
+const unread: DeliveryReading = { isObject: true, orderId: null, isOrderIdUnusable: false };
 
 /** Reads bodies by the contract profile. */
 export type BodyReader = ReturnType<typeof createBodyReader>;
@@ -45,18 +37,18 @@ export type BodyReader = ReturnType<typeof createBodyReader>;
 export function createBodyReader({ pointers, delivery: settings, statuses }: ContractProfile) {
   const read = createDeliveryReader(pointers.delivery, statuses.notOrderStatus);
 
-  function readEvent(event: unknown, whole: DeliveryReading, at: Arrived) {
+  function readEvent(event: unknown, whole: DeliveryReading, at: Arrival) {
     const own = read(event);
     const reading = withSurroundings(own, whole);
     const text = JSON.stringify(event);
     // Two orders may have the same words said about them.
     const idText = own.orderId === reading.orderId ? text : `${reading.orderId}/${text}`;
-    return { reading, text, idText, reason: whyNotForwarded(event, reading, at) };
+    return { reading, text, idText, reason: whyToPark(reading, at) };
   }
 
   return {
     /** The body as one delivery, or each of its events where at least one can be forwarded. None: the body only tests the address. */
-    deliveriesIn(at: Arrived, { body, isClear }: RawDelivery, deliveryId: DeliveryId): FoundDelivery[] {
+    deliveriesIn(at: Arrival, { body, isClear }: RawDelivery, deliveryId: DeliveryId): FoundDelivery[] {
       const whole = isClear ? read(body) : unread;
       if (isTestDelivery(whole)) return [];
       const list = isClear ? eventsIn(body, settings.events) : [];
@@ -67,7 +59,7 @@ export function createBodyReader({ pointers, delivery: settings, statuses }: Con
           const delivery = inShort(at, reading, deliveryIdOf(at, Buffer.from(idText)), reason);
           return { delivery, event: text };
         });
-      const reason = isTooMuch ? 'ambiguousBody' : events[0] ? events[0].reason : whyNotForwarded(body, whole, at);
+      const reason = isTooMuch ? 'ambiguousBody' : events[0] ? events[0].reason : whyToPark(whole, at);
       return [{ delivery: inShort(at, whole, deliveryId, reason) }];
     },
 
@@ -81,13 +73,8 @@ export function createBodyReader({ pointers, delivery: settings, statuses }: Con
   };
 }
 
-function whyNotForwarded(body: unknown, reading: DeliveryReading, at: Arrived): ParkReason | null {
-  // A report need not name an order, but it is an object.
-  return whyToPark(reading, at) ?? (reading.orderId !== null || isJsonObject(body) ? null : 'noOrderId');
-}
-
 /** What the store keeps of every delivery. */
-function inShort(at: Arrived, reading: DeliveryReading, deliveryId: DeliveryId, reason: ParkReason | null): Delivery {
+function inShort(at: Arrival, reading: DeliveryReading, deliveryId: DeliveryId, reason: ParkReason | null): Delivery {
   const { account, eventType, arrivedAt, traceparent } = at;
   const orderId = reason === null ? reading.orderId : null;
   const kept: Delivery = { account, eventType, orderId, deliveryId, receivedAt: new Date(arrivedAt).toISOString() };
@@ -125,11 +112,7 @@ export async function sealUnchecked(
   sealer: Pick<Sealer, 'seal'>,
   [first]: readonly FoundDelivery[],
   body: RawDelivery,
-  {
-    at,
-    deliveryId,
-    headers,
-  }: { at: Arrived & { generation: string }; deliveryId: DeliveryId; headers: readonly string[] },
+  { at, deliveryId, headers }: { at: Arrival; deliveryId: DeliveryId; headers: readonly string[] },
 ): Promise<Delivery[]> {
   const { businessId, generation: uncheckedGeneration } = at;
   const sealed = await sealContent(sealer, { account: at.account, deliveryId }, body, headers);
@@ -142,9 +125,9 @@ export async function sealUnchecked(
 export const createTakingApart =
   (reader: BodyReader, sealer: Pick<Sealer, 'seal' | 'unseal'>) =>
   async (delivery: Delivery): Promise<Delivery[]> => {
-    const { deliveryId, receivedAt, sealed = '', uncheckedEvents } = delivery;
+    const { deliveryId, receivedAt, sealed = '', uncheckedEvents, uncheckedGeneration: generation = '' } = delivery;
     const body = readRawDelivery(await openContent(sealer, delivery, sealed));
     if (body === null) throw new FaretrailError('ContentUnreadable', 'a delivery that was JSON is none any more');
-    const at = { ...delivery, ...uncheckedEvents, arrivedAt: Date.parse(receivedAt) };
+    const at = { ...delivery, ...uncheckedEvents, generation, arrivedAt: Date.parse(receivedAt) };
     return await sealParked(sealer, reader.deliveriesIn(at, body, deliveryId), body);
   };

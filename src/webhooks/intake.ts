@@ -4,7 +4,7 @@ import type { Delivery } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { Sealer } from '../sealing/sealer.js';
 import { type Acceptance, type AcceptedSubscriptions, memoLifetimeMs } from './accepted-subscriptions.js';
-import type { Address } from './addresses.js';
+import type { Arrival } from './addresses.js';
 import { type BodyReader, deliveryIdOf, sealParked, sealUnchecked } from './body-reader.js';
 import type { DeliveryCheck } from './forward/routing.js';
 import { ShareUsedUp } from './forward/routing.js';
@@ -30,14 +30,6 @@ interface IntakeParts {
   sealer: Pick<Sealer, 'seal'>;
   store: DeliveryStore;
   observer: Pick<IngressObserver, 'body' | 'secretSeen' | 'failure'>;
-}
-
-/** A delivery at one of our addresses. */
-export interface Arrival extends Address {
-  /** Milliseconds since the epoch. */
-  arrivedAt: number;
-  /** Of the delivery's trace, where traces are on. */
-  traceparent?: string;
 }
 
 /** The answer to the sender. Every 202 holds `deliveryId`. */

@@ -60,23 +60,21 @@ export const problems = {
   failed: problem(500, 'Internal Server Error', 'The delivery was not taken.'),
 } as const;
 
-/** The outcomes with a 202, all of them durable but the last. `parked`: a person must place it. `unchecked`: admitted by its address alone, and
- *  checked before the ingress forwards it. `test`: the ingress does nothing else. */
-const acknowledged = ['accepted', 'parked', 'unchecked', 'test'] as const;
-/** The outcomes with a 200, for a service that tries an address before it accepts it. `look`: a GET or HEAD. `challenge`: a text that it wants back. */
-const answered = ['look', 'challenge'] as const;
+/** The outcomes with a 2xx. Those with 202 are durable, all but `test`, with which the ingress does nothing else. `parked`: a person must place it.
+ *  `unchecked`: admitted by its address alone, and checked before the ingress forwards it. `look` (a GET or HEAD) and `challenge` (a text
+ *  that it wants back) are of a service that tries an address. */
+const taken = { accepted: 202, parked: 202, unchecked: 202, test: 202, look: 200, challenge: 200 } as const;
 
 /** How a request to a delivery address can end. `aborted`: without an answer, since the sender went away or took too long. */
-export type IntakeOutcome = (typeof acknowledged | typeof answered)[number] | keyof typeof problems | 'aborted';
+export type IntakeOutcome = keyof typeof taken | keyof typeof problems | 'aborted';
 
 /** Did the sender get another answer than a 2xx, or none? */
-export const isRefused = (outcome: IntakeOutcome): boolean =>
-  ![...acknowledged, ...answered].some((known) => known === outcome);
+export const isRefused = (outcome: IntakeOutcome): boolean => !(outcome in taken);
 
 /** The status of the answer to an outcome. */
 export function statusOf(outcome: IntakeOutcome): number {
-  if (outcome in problems) return problems[outcome as keyof typeof problems].status;
-  return answered.some((known) => known === outcome) ? 200 : 202;
+  const statuses: Partial<Record<IntakeOutcome, number>> = taken;
+  return outcome in problems ? problems[outcome as keyof typeof problems].status : (statuses[outcome] ?? 202);
 }
 
 /** Answers to what Node cannot read as a request: there is a socket, but no response. */

@@ -2,11 +2,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { deliveryShapes } from '../../../dev/sandbox/delivery/bodies.js';
 import type { DeliveryRequestInput } from '../../../dev/sandbox/delivery/requests.js';
 import type { SecretPlace } from '../../../dev/sandbox/delivery/secrets.js';
-import type { DeliveryChange } from '../../../dev/sandbox/delivery/settings.js';
+import { type DeliveryChange, drawnForm } from '../../../dev/sandbox/delivery/settings.js';
 import { type Sandbox, startSandbox } from '../../../dev/sandbox/sandbox.js';
 import type { VerificationSettings } from '../../../src/webhooks/verification.js';
 import { account, aStand, businessId, type IngressStand } from '../../webhooks/ingress-stand.js';
-import { quietOrder } from './calls.js';
+import { call, newToken, quietOrder } from './calls.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
 const capability = '1.the-mac-in-the-path';
@@ -116,3 +116,52 @@ it.each<[DeliveryRequestInput, string, object[]]>([
   expect(await answers(request)).toBe(code);
   expect(ingress.store.deliveries).toMatchObject(kept);
 });
+
+it.each(Array.from({ length: 12 }, (_, seed) => seed))(
+  'the ingress takes deliveries in the form that seed %i draws, at an address that the service has tried, by a profile alone',
+  async (seed) => {
+    const form = drawnForm(seed);
+    sandbox = await startSandbox({ speed: 1_000, business: { businessId }, deliveries: form });
+    onTestFinished(() => sandbox.close());
+    const { eventsAt = null, look, secret = { mode: 'none' } } = form;
+    const answer = ['text', 'json'][seed % 2] as 'text' | 'json';
+    const challenges = {
+      query: { mode: 'query', name: 'challenge', answer },
+      body: { mode: 'body', pointer: '/challenge', answer },
+    } as const;
+    const inFirst = eventsAt === null ? '' : `${eventsAt}/0`;
+    const verifications = {
+      none: { mode: 'path' },
+      body: { mode: 'body', pointer: `${inFirst}/auth/key` },
+    } as const;
+    ingress = await aStand({
+      verification:
+        secret.mode === 'none' || secret.mode === 'body'
+          ? verifications[secret.mode]
+          : (secret as VerificationSettings),
+      delivery: {
+        events: [eventsAt === null ? '/*' : `${eventsAt}/*`],
+        challenge: look === 'query' || look === 'body' ? challenges[look] : { mode: 'none' },
+      },
+    });
+    const token = await newToken(sandbox, 'business', { scope: null });
+    const subscribe = (address: string) => {
+      const json = 'application/json';
+      const headers = { authorization: `Bearer ${token}`, accept: json, 'content-type': json };
+      const body = JSON.stringify({ hook_address: address, event_types: 'status_changed' });
+      return call('POST', `${sandbox.url}/v1/subscribers?businessId=${businessId}`, headers, body);
+    };
+    expect((await subscribe(`${ingress.addressOf()}x`)).status).toBe(look === 'none' ? 201 : 400);
+    const { status, json } = await subscribe(ingress.addressOf());
+    expect(status).toBe(201);
+    const context = `subscription/${account}/status_changed`;
+    const secrets = [await ingress.sealer.seal((json as { secret_id: string }).secret_id, context)];
+    ingress.memos.set(context, { accepted: [{ generation: 'g1', until: null, secrets, isSecretLost: false }] });
+
+    sandbox.addOrder(quietOrder('business', 'b-1'));
+    sandbox.setStatus('business', 'b-1', 'Confirmed');
+    const kept = () => ingress.store.deliveries.map((one) => [one.orderId, one.status, one.parkReason]);
+    const told = eventsAt === null ? ['Confirmed'] : ['Routing', 'Confirmed'];
+    await expect.poll(kept).toEqual(told.map((word) => ['b-1', word, undefined]));
+  },
+);
