@@ -50,17 +50,22 @@ export function createBodyReader({ pointers, delivery: settings, statuses }: Con
     /** The body as one delivery, or each of its events where at least one can be forwarded. None: the body only tests the address. */
     deliveriesIn(at: Arrival, { body, isClear }: RawDelivery, deliveryId: DeliveryId): FoundDelivery[] {
       const whole = isClear ? read(body) : unread;
-      if (isTestDelivery(whole)) return [];
       const list = isClear ? eventsIn(body, settings.events) : [];
+      if (isTestDelivery(whole) && list.length === 0) return [];
       const isTooMuch = !isClear || list.length > maxEvents;
       const events = isTooMuch ? [] : list.map((event) => readEvent(event, whole, at));
-      if (events.some(({ reason }) => reason === null))
-        return events.map(({ reading, text, idText, reason }) => {
-          const delivery = inShort(at, reading, deliveryIdOf(at, Buffer.from(idText)), reason);
-          return { delivery, event: text };
-        });
-      const reason = isTooMuch ? 'ambiguousBody' : events[0] ? events[0].reason : whyToPark(whole, at);
-      return [{ delivery: inShort(at, whole, deliveryId, reason) }];
+      if (!events.some(({ reason }) => reason === null)) {
+        const reason = isTooMuch ? 'ambiguousBody' : events[0] ? events[0].reason : whyToPark(whole, at);
+        return [{ delivery: inShort(at, whole, deliveryId, reason) }];
+      }
+      const found: FoundDelivery[] = events.map(({ reading, text, idText, reason }) => {
+        const delivery = inShort(at, reading, deliveryIdOf(at, Buffer.from(idText)), reason);
+        return { delivery, event: text };
+      });
+      // An order that only the body names beside its list.
+      const isTold = whole.orderId === null || events.some(({ reading }) => reading.orderId === whole.orderId);
+      if (!isTold) found.push({ delivery: inShort(at, whole, deliveryId, whyToPark(whole, at)) });
+      return found;
     },
 
     /** The challenge in a body that holds nothing else for us. */

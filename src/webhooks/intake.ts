@@ -83,7 +83,7 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
     try {
       await parts.store.accept(kept);
     } catch (error) {
-      return { outcome: toFailure(error) };
+      return { outcome: toFailure(error), deliveries: found.length }; // some of them may be kept
     }
     const answer = { deliveryId, deliveries: found.length };
     if (!isChecked) return { outcome: 'unchecked', ...answer };

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import { brotliDecompress, inflateRaw, unzip } from 'node:zlib';
 import { isJsonObject, ownValue, readIncomingJson } from '../contracts/json.js';
@@ -44,10 +45,10 @@ const unpackers: Readonly<Record<string, Unpack>> = {
   br: brotliDecompress,
 };
 
-/** How the body is packed; null: it is not. `unknown`: more than once, or in a way that we cannot unpack. */
+/** How the body is packed; null: it is not, as some say by the name of a charset. `unknown`: more than once, or in a way that we cannot unpack. */
 export function packingOf({ 'content-encoding': coding = '' }: IncomingHttpHeaders): string | null {
   const name = coding.trim().toLowerCase();
-  if (name === '' || name === 'identity') return null;
+  if (/^(identity|utf-?8)?$/.test(name)) return null;
   return Object.hasOwn(unpackers, name) ? name : 'unknown';
 }
 
@@ -55,7 +56,7 @@ export function packingOf({ 'content-encoding': coding = '' }: IncomingHttpHeade
  *  are for the journal. */
 const lanes: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];
 
-/** Unpacks a body, and stops at the size that a body may have. Never rejects. */
+/** Unpacks a body, and stops at the size that a body may have. A proxy may have unpacked it and left the header. Never rejects. */
 export async function unpack({ headers, rawBody }: RawContent): Promise<Buffer | 'tooLargeUnpacked' | 'notUnpackable'> {
   const packing = packingOf(headers);
   if (packing === null) return rawBody;
@@ -67,7 +68,8 @@ export async function unpack({ headers, rawBody }: RawContent): Promise<Buffer |
       new Promise<Buffer | 'tooLargeUnpacked' | 'notUnpackable'>((resolve) => {
         start(rawBody, { maxOutputLength: maxBodyBytes }, (error, unpacked) => {
           if (error === null) resolve(unpacked);
-          else resolve(error.code === 'ERR_BUFFER_TOO_LARGE' ? 'tooLargeUnpacked' : 'notUnpackable');
+          else if (error.code === 'ERR_BUFFER_TOO_LARGE') resolve('tooLargeUnpacked');
+          else resolve(isUtf8(rawBody) ? rawBody : 'notUnpackable');
         });
       }),
   );

@@ -53,6 +53,11 @@ it('what stands beside the list counts for each event that does not say otherwis
   const ids = stand.store.deliveries.map(({ deliveryId }) => deliveryId);
   expect(ids[0], 'the same words about another order').not.toBe(ids[3]);
   expect(ids[1]).toBe(ids[4]);
+  await stand.post(
+    JSON.stringify({ order_id: '10', event_type: 'test', data: { events: [about('11'), about('10')] } }),
+  );
+  await stand.post(JSON.stringify({ order_id: '12', data: { events: [about('13')] } }));
+  expect(kept(stand).slice(6)).toEqual(['otherEventType', '13', '12']);
 });
 
 it('an event that fits nothing is parked alone, and one that only its neighbours see does not show them', async () => {
