@@ -124,24 +124,16 @@ it.each(Array.from({ length: 12 }, (_, seed) => seed))(
     sandbox = await startSandbox({ speed: 1_000, business: { businessId }, deliveries: form });
     onTestFinished(() => sandbox.close());
     const { eventsAt = null, look, secret = { mode: 'none' } } = form;
-    const answer = ['text', 'json'][seed % 2] as 'text' | 'json';
-    const challenges = {
-      query: { mode: 'query', name: 'challenge', answer },
-      body: { mode: 'body', pointer: '/challenge', answer },
-    } as const;
+    const answer = seed % 2 === 0 ? 'text' : 'json';
     const inFirst = eventsAt === null ? '' : `${eventsAt}/0`;
-    const verifications = {
-      none: { mode: 'path' },
-      body: { mode: 'body', pointer: `${inFirst}/auth/key` },
-    } as const;
+    const verifications = { none: { mode: 'path' }, body: { mode: 'body', pointer: `${inFirst}/auth/key` } } as const;
+    const isAlike = secret.mode === 'header' || secret.mode === 'hmac';
     ingress = await aStand({
-      verification:
-        secret.mode === 'none' || secret.mode === 'body'
-          ? verifications[secret.mode]
-          : (secret as VerificationSettings),
+      verification: isAlike ? (secret as VerificationSettings) : verifications[secret.mode],
       delivery: {
-        events: [eventsAt === null ? '/*' : `${eventsAt}/*`],
-        challenge: look === 'query' || look === 'body' ? challenges[look] : { mode: 'none' },
+        events: [`${eventsAt ?? ''}/*`],
+        ...(look === 'query' && { challenge: { mode: look, name: 'challenge', answer } }),
+        ...(look === 'body' && { challenge: { mode: look, pointer: '/challenge', answer } }),
       },
     });
     const token = await newToken(sandbox, 'business', { scope: null });
