@@ -1,7 +1,5 @@
 import { once } from 'node:events';
-import pMap from 'p-map';
 import { type IngressConfig, loadIngressConfig } from './config.js';
-import type { Delivery } from './domain/delivery.js';
 import type { SubscriptionKey } from './domain/workflow-ids.js';
 import { createLogger, failProcess, type Logger } from './observability/logging.js';
 import { createIngressMetrics, type IngressMetrics } from './observability/metrics.js';
@@ -13,7 +11,7 @@ import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { loadTemporalSettings } from './temporal/connection.js';
 import { createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
 import { createAddresses } from './webhooks/addresses.js';
-import { createBodyReader, createTakingApart } from './webhooks/body-reader.js';
+import { createBodyReader, createTakingApart, keepAll } from './webhooks/body-reader.js';
 import {
   createThreadedDeliveries,
   type DeliveryPort,
@@ -103,7 +101,7 @@ async function assemble(parts: Parts) {
     port: tracing ? traceSignals(starts, tracing) : starts,
     check: createLaterCheck({
       ...{ subscriptions, verification, sealer },
-      keepEvents: async (delivery) => await store.acceptEvents(await takeApart(delivery)),
+      keepEvents: async (delivery) => await keepAll(await takeApart(delivery), store.acceptEvent),
     }),
     onForwarded: metrics.countForwarded,
   };
@@ -129,17 +127,17 @@ function tellUnread(logger: Logger, key: SubscriptionKey, error: unknown): never
 
 /** Where an ingress keeps deliveries, from the 2xx until Temporal has them. */
 interface IngressStore extends DeliveryStore {
-  /** The same for the events of a body that it has kept so far. */
-  acceptEvents: DeliveryStore['accept'];
+  /** The same for an event of a body that it has kept so far. */
+  acceptEvent: DeliveryStore['accept'];
   /** Stops forwarding and waits for what is under way; what is not forwarded stays in the journal. */
   close(): Promise<void>;
 }
 
 /** With the journal off: Temporal itself. */
 function openDirect(port: DeliveryPort, routing: RoutingPorts): IngressStore {
-  const accept = forEach(createDirectForwarding(routing));
+  const accept = createDirectForwarding(routing);
   return {
-    ...{ accept, acceptEvents: accept },
+    ...{ accept, acceptEvent: accept },
     whyNotReady: () =>
       port.ping().then(
         () => null,
@@ -148,18 +146,6 @@ function openDirect(port: DeliveryPort, routing: RoutingPorts): IngressStore {
     close: async () => {},
   };
 }
-
-/** Calls to Temporal, or entries that share a commit. */
-const keptAtOnce = 100;
-
-/** Keeps each of them. Rejects if one is not kept; the sender, or the journal, then has all of them still. */
-const forEach =
-  (keep: (delivery: Delivery) => Promise<void>): DeliveryStore['accept'] =>
-  async (deliveries) => {
-    const [only, another] = deliveries;
-    if (only && !another) await keep(only);
-    else await pMap(deliveries, keep, { concurrency: keptAtOnce });
-  };
 
 const forwardLimitMs = 10_000;
 
@@ -189,14 +175,13 @@ async function openStore(
   metrics.showWaiting(forwarder.waiting);
   return {
     // Past the journal only a run that follows the order takes a delivery; others are refused.
-    accept: forEach((delivery) => (forwarder.hasRoomFor(delivery) ? journal.append(delivery) : forward(delivery))),
+    accept: (delivery) => (forwarder.hasRoomFor(delivery) ? journal.append(delivery) : forward(delivery)),
     // A journal full of bodies with several events must empty, too.
-    acceptEvents: forEach((delivery) =>
+    acceptEvent: (delivery) =>
       journal.append(delivery).catch((error: unknown) => {
         if (error instanceof JournalError && error.code === 'JournalFull') return forward(delivery);
         throw error;
       }),
-    ),
     whyNotReady: journal.whyUnwritable,
     async close() {
       await forwarder.stop(forwardLimitMs);

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import pMap from 'p-map';
 import type { ContractProfile } from '../contracts/contract-profile.js';
 import {
   type Challenge,
@@ -124,6 +125,16 @@ export async function sealUnchecked(
   if (first?.event === undefined) return first ? [{ ...first.delivery, uncheckedGeneration, sealed }] : [];
   const uncheckedEvents = businessId === undefined ? {} : { businessId };
   return [{ ...inShort(at, unread, deliveryId, null), uncheckedGeneration, uncheckedEvents, sealed }];
+}
+
+/** Calls to Temporal, or entries of the journal that share a commit. */
+const keptAtOnce = 100;
+
+/** Keeps each of them. Rejects if one is not kept: then the sender, or the journal, still has all of them. */
+export async function keepAll(all: readonly Delivery[], keep: (one: Delivery) => Promise<void>): Promise<void> {
+  const [only, another] = all;
+  if (only && !another) await keep(only);
+  else await pMap(all, keep, { concurrency: keptAtOnce });
 }
 
 /** Takes the events apart of a body that was kept whole, once it has passed its check. */

@@ -5,20 +5,20 @@ import { FaretrailError } from '../domain/errors.js';
 import type { Sealer } from '../sealing/sealer.js';
 import { type Acceptance, type AcceptedSubscriptions, memoLifetimeMs } from './accepted-subscriptions.js';
 import type { Arrival } from './addresses.js';
-import { type BodyReader, deliveryIdOf, sealParked, sealUnchecked } from './body-reader.js';
+import { type BodyReader, deliveryIdOf, keepAll, sealParked, sealUnchecked } from './body-reader.js';
 import type { DeliveryCheck } from './forward/routing.js';
 import { ShareUsedUp } from './forward/routing.js';
 import { JournalError } from './journal/folder.js';
 import type { IngressObserver } from './observer.js';
 import type { IntakeOutcome } from './problems.js';
-import { openContent, packingOf, type RawDelivery, readRawDelivery, unpack } from './raw-delivery.js';
+import { openContent, type RawDelivery, readRawDelivery, unpack, unpackerOf } from './raw-delivery.js';
 import type { AcceptedProof, Verdict, Verification } from './verification.js';
 import { createSampling, findSecret } from './verification.js';
 
 /** Keeps deliveries: the journal, or Temporal if the journal is off. */
 export interface DeliveryStore {
-  /** Resolves once all of them are durable. Rejects with a coded error if the store did not take one. */
-  accept(deliveries: readonly Delivery[]): Promise<void>;
+  /** Resolves once the delivery is durable. Rejects with a coded error if the store did not take it. */
+  accept(delivery: Delivery): Promise<void>;
   /** Why the store takes no delivery now, in one line; null when it takes one. */
   whyNotReady(): string | null | Promise<string | null>;
 }
@@ -81,7 +81,7 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
       : sealUnchecked(sealer, found, delivery, { at: arrival, deliveryId, headers });
     const kept = Array.isArray(sealing) ? sealing : await sealing;
     try {
-      await parts.store.accept(kept);
+      await keepAll(kept, parts.store.accept);
     } catch (error) {
       return { outcome: toFailure(error), deliveries: found.length }; // some of them may be kept
     }
@@ -93,7 +93,7 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
 
   return async (arrival, headers, rawBody) => {
     try {
-      const unpacked = packingOf(headers) === null ? rawBody : await unpack({ headers, rawBody });
+      const unpacked = unpackerOf(headers) === null ? rawBody : await unpack({ headers, rawBody });
       if (typeof unpacked === 'string') return { outcome: unpacked };
       const delivery = readRawDelivery({ headers, rawBody, unpacked });
       if (delivery === null) return { outcome: 'notJson' };

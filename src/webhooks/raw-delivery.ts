@@ -45,34 +45,31 @@ const unpackers: Readonly<Record<string, Unpack>> = {
   br: brotliDecompress,
 };
 
-/** How the body is packed; null: it is not, as some say by the name of a charset. `unknown`: more than once, or in a way that we cannot unpack. */
-export function packingOf({ 'content-encoding': coding = '' }: IncomingHttpHeaders): string | null {
+/** How to unpack the body; null: it is not packed, as some say by the name of a charset. Undefined: it is packed more than once, or in a
+ *  way that we cannot unpack. */
+export function unpackerOf({ 'content-encoding': coding = '' }: IncomingHttpHeaders): Unpack | null | undefined {
   const name = coding.trim().toLowerCase();
   if (/^(identity|utf-?8)?$/.test(name)) return null;
-  return Object.hasOwn(unpackers, name) ? name : 'unknown';
+  return Object.hasOwn(unpackers, name) ? unpackers[name] : undefined;
 }
 
 /** Brotli fills a window of 16 MB before it says that there is more, which takes 40 ms. So few bodies unpack at a time; the other threads
  *  are for the journal. */
 const lanes: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];
 
+type Unpacked = Buffer | 'tooLargeUnpacked' | 'notUnpackable';
+
 /** Unpacks a body, and stops at the size that a body may have. A proxy may have unpacked it and left the header. Never rejects. */
-export async function unpack({ headers, rawBody }: RawContent): Promise<Buffer | 'tooLargeUnpacked' | 'notUnpackable'> {
-  const packing = packingOf(headers);
-  if (packing === null) return rawBody;
-  const start = unpackers[packing];
-  if (!start) return 'notUnpackable';
-  const before = lanes.shift() ?? Promise.resolve();
-  const unpacking = before.then(
-    () =>
-      new Promise<Buffer | 'tooLargeUnpacked' | 'notUnpackable'>((resolve) => {
-        start(rawBody, { maxOutputLength: maxBodyBytes }, (error, unpacked) => {
-          if (error === null) resolve(unpacked);
-          else if (error.code === 'ERR_BUFFER_TOO_LARGE') resolve('tooLargeUnpacked');
-          else resolve(isUtf8(rawBody) ? rawBody : 'notUnpackable');
-        });
-      }),
-  );
+export async function unpack({ headers, rawBody }: RawContent): Promise<Unpacked> {
+  const unpacker = unpackerOf(headers);
+  if (!unpacker) return unpacker === null ? rawBody : 'notUnpackable';
+  const work = (resolve: (unpacked: Unpacked) => void): void =>
+    unpacker(rawBody, { maxOutputLength: maxBodyBytes }, (error, unpacked) => {
+      if (error === null) resolve(unpacked);
+      else if (error.code === 'ERR_BUFFER_TOO_LARGE') resolve('tooLargeUnpacked');
+      else resolve(isUtf8(rawBody) ? rawBody : 'notUnpackable');
+    });
+  const unpacking = Promise.resolve(lanes.shift()).then(() => new Promise(work));
   lanes.push(unpacking);
   return await unpacking;
 }

@@ -8,7 +8,7 @@ import type { Address, Addresses } from './addresses.js';
 import type { IntakeAnswer, TakeDelivery } from './intake.js';
 import type { IngressObserver } from './observer.js';
 import { answerAndHangUp, answerBrokenRequest, contentType, maxBodyBytes, problems } from './problems.js';
-import { packingOf } from './raw-delivery.js';
+import { unpackerOf } from './raw-delivery.js';
 
 /** Limits for senders that are slow on purpose, in milliseconds. */
 export interface Deadlines {
@@ -112,12 +112,11 @@ function createApp({ headersMs, requestMs, idleMs }: Deadlines, observer: Pick<I
 
 function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): void {
   const { addresses, takeDelivery, challenge, observer } = options;
-  const find = ({ params: { account, eventType, capability } }: FastifyRequest<DeliveryRoute>): Address | null =>
-    addresses.find(account, eventType, capability);
 
   async function receive(request: FastifyRequest<DeliveryRoute>, reply: FastifyReply): Promise<FastifyReply> {
     const since = performance.now();
-    const address = find(request);
+    const { account, eventType, capability } = request.params;
+    const address = addresses.find(account, eventType, capability);
     const { outcome, deliveryId, challenge: asked } = await answerTo(address, request, reply);
     const seconds = (performance.now() - since) / 1_000;
     observer.delivery({ account: address?.account ?? '', eventType: address?.eventType ?? '', outcome, seconds });
@@ -127,16 +126,23 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
         .header('content-type', 'application/json; charset=utf-8')
         .send(`{"deliveryId":"${deliveryId}"}`);
     if (asked !== undefined) return echo(reply, asked);
+    if (outcome === 'look') return reply.code(200).send();
     if (outcome === 'aborted') return reply.hijack(); // the sender has gone
     return refuse(request, reply, outcome as keyof typeof problems);
   }
 
   async function answerTo(
     address: Address | null,
-    { headers, raw, query }: FastifyRequest,
+    { headers, method, raw, query }: FastifyRequest,
     reply: FastifyReply,
   ): Promise<IntakeAnswer> {
     if (!address) return { outcome: 'notFound' };
+    // Of a service that tries an address before it accepts it. Its subscription need not exist yet, so the path alone decides.
+    const tried = (): IntakeAnswer | undefined => {
+      const asked = findChallenge(challenge, { query });
+      return asked && { outcome: 'challenge', challenge: asked };
+    };
+    if (method !== 'POST') return tried() ?? { outcome: 'look' };
     if (!addresses.take(address)) return { outcome: 'tooMany' };
     const arrivedAt = Date.now();
     const refusal = refusalByHeaders(headers);
@@ -144,31 +150,18 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
     if (headers.expect !== undefined) reply.raw.writeContinue();
     const body = await readBody(raw);
     if (typeof body === 'string') return { outcome: body };
-    const asked = challenge.mode === 'query' && body.length === 0 ? findChallenge(challenge, { query }) : undefined;
-    if (asked !== undefined) return { outcome: 'challenge', challenge: asked };
-    const answer = await takeDelivery({ ...address, arrivedAt }, headers, body);
+    const answer =
+      (body.length === 0 ? tried() : undefined) ?? (await takeDelivery({ ...address, arrivedAt }, headers, body));
     const { outcome, deliveries = 1 } = answer;
     const further = outcome === 'tooLargeUnpacked' ? costOfBomb : deliveries - 1;
     if (further > 0) addresses.charge(address, further);
     return answer;
   }
 
-  /** A service may look at an address before it accepts it. Its subscription need not exist yet, so the path alone decides. */
-  async function look(request: FastifyRequest<DeliveryRoute>, reply: FastifyReply): Promise<FastifyReply> {
-    const since = performance.now();
-    const address = find(request);
-    if (!address) return refuse(request, reply, 'notFound');
-    const asked = challenge.mode === 'query' ? findChallenge(challenge, request) : undefined;
-    const { account, eventType } = address;
-    const seconds = (performance.now() - since) / 1_000;
-    observer.delivery({ account, eventType, outcome: asked === undefined ? 'look' : 'challenge', seconds });
-    return asked === undefined ? reply.code(200).send() : echo(reply, asked);
-  }
-
   for (const url of [deliveryPath, `${deliveryPath}/`]) {
-    // All work happens here, since the framework would check the content type of the body and answer by itself.
-    app.post<DeliveryRoute>(url, { onRequest: receive }, (request, reply) => refuse(request, reply, 'failed'));
-    app.route<DeliveryRoute>({ method: ['GET', 'HEAD'], url, handler: look });
+    // All work happens in `receive`, since the framework would check the content type of the body and answer by itself.
+    const handler = (request: FastifyRequest, reply: FastifyReply) => refuse(request, reply, 'failed');
+    app.route<DeliveryRoute>({ method: ['POST', 'GET', 'HEAD'], url, onRequest: receive, handler });
   }
 }
 
@@ -184,7 +177,7 @@ const echo = (reply: FastifyReply, { body, contentType }: Challenge): FastifyRep
 function refusalByHeaders(headers: IncomingHttpHeaders): 'tooLarge' | 'encoded' | null {
   // Node refuses a length that is not a number.
   if (Number(headers['content-length'] ?? 0) > maxBodyBytes) return 'tooLarge';
-  return packingOf(headers) === 'unknown' ? 'encoded' : null;
+  return unpackerOf(headers) === undefined ? 'encoded' : null;
 }
 
 /** Is the rest of the body small, and will the sender send it? Then the connection can be used again. */

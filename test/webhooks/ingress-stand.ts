@@ -12,7 +12,7 @@ import { createSealer, type Sealer } from '../../src/sealing/sealer.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
 import { createAcceptedSubscriptions } from '../../src/webhooks/accepted-subscriptions.js';
 import { createAddresses } from '../../src/webhooks/addresses.js';
-import { createBodyReader, createTakingApart } from '../../src/webhooks/body-reader.js';
+import { createBodyReader, createTakingApart, keepAll } from '../../src/webhooks/body-reader.js';
 import { createIntake, createLaterCheck } from '../../src/webhooks/intake.js';
 import type { DeliveryFact, IngressObserver } from '../../src/webhooks/observer.js';
 import { type Deadlines, startIngressServer } from '../../src/webhooks/server.js';
@@ -29,7 +29,7 @@ interface StandOptions {
   /** What the profile says of deliveries beside that. */
   delivery?: Partial<ContractProfile['delivery']>;
   /** Where deliveries are kept; default: the list of the stand. */
-  accept?: (deliveries: readonly Delivery[]) => Promise<void>;
+  accept?: (delivery: Delivery) => Promise<void>;
   deadlines?: Partial<Deadlines>;
   /** What every subscription accepts; an `Error` stands for a Temporal that does not answer. */
   memo?: SubscriptionMemo | Error;
@@ -109,7 +109,7 @@ export async function startIngressStand(options: StandOptions = {}) {
     reads: () => reads,
     laterCheck: createLaterCheck({
       ...{ subscriptions, verification, sealer },
-      keepEvents: async (whole) => await store.accept(await takeApart(whole)),
+      keepEvents: async (whole) => await keepAll(await takeApart(whole), store.accept),
     }),
     post: (body: string | Uint8Array, { address = addressOf(), ...init }: RequestInit & { address?: string } = {}) =>
       send(address, body, init),
@@ -121,10 +121,10 @@ function memoryStore(accept?: StandOptions['accept']) {
   const store = {
     deliveries: [] as Delivery[],
     failWith: null as Error | null,
-    async accept(deliveries: readonly Delivery[]) {
+    async accept(delivery: Delivery) {
       if (store.failWith) throw store.failWith;
-      await accept?.(deliveries);
-      store.deliveries.push(...deliveries);
+      await accept?.(delivery);
+      store.deliveries.push(delivery);
     },
     whyNotReady: () => store.failWith?.message ?? null,
   };
