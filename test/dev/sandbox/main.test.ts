@@ -41,6 +41,7 @@ describe('the sandbox process', () => {
 
   it.each([
     ['--port', '70000'],
+    ['--form', 'x'],
     ['--colour', 'red'],
     ['--answers', jsonFile({ orderDetails: { path: '/x' } })],
   ])('ends with 2 for %s %s', async (...args) => {
