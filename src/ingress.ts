@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { type IngressConfig, loadIngressConfig } from './config.js';
-import { createDeliveryReader } from './contracts/delivery-body.js';
 import type { SubscriptionKey } from './domain/workflow-ids.js';
 import { createLogger, failProcess, type Logger } from './observability/logging.js';
 import { createIngressMetrics, type IngressMetrics } from './observability/metrics.js';
@@ -12,6 +11,7 @@ import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { loadTemporalSettings } from './temporal/connection.js';
 import { createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
 import { createAddresses } from './webhooks/addresses.js';
+import { createBodyReader, createTakingApart, keepAll } from './webhooks/body-reader.js';
 import {
   createThreadedDeliveries,
   type DeliveryPort,
@@ -21,6 +21,7 @@ import {
 import { createForwarder } from './webhooks/forward/forwarder.js';
 import { createDirectForwarding, createStarts, type Room, type RoutingPorts } from './webhooks/forward/routing.js';
 import { createIntake, createLaterCheck, type DeliveryStore } from './webhooks/intake.js';
+import { JournalError } from './webhooks/journal/folder.js';
 import { openJournal } from './webhooks/journal/journal.js';
 import { createObserver, type IngressObserver } from './webhooks/observer.js';
 import { statusOf } from './webhooks/problems.js';
@@ -52,6 +53,7 @@ async function main(): Promise<void> {
       readCapability: createWebhookPaths(config.webhookKeys).readCapability,
       perSecond: config.deliveriesPerSecond,
     }),
+    challenge: config.profile.delivery.challenge,
     takeDelivery: tracing ? traceIntake(takeDelivery, tracing, statusOf) : takeDelivery,
     observer,
     readPage: metricsServer ? null : (path) => readPage(path, pages),
@@ -93,16 +95,19 @@ async function assemble(parts: Parts) {
       logger.warn({ ...key, err: error }, 'a secret cannot be opened with the webhook keys'),
   });
   const starts = createStarts({ port, newOrdersAtOnce, parkedAtMost });
+  const reader = createBodyReader(profile);
+  const takeApart = createTakingApart(reader, sealer);
   const routing = {
     port: tracing ? traceSignals(starts, tracing) : starts,
-    check: createLaterCheck({ subscriptions, verification, sealer }),
+    check: createLaterCheck({
+      ...{ subscriptions, verification, sealer },
+      keepEvents: async (delivery) => await keepAll(await takeApart(delivery), store.acceptEvent),
+    }),
     onForwarded: metrics.countForwarded,
   };
-  const store = config.journalDir === null ? openDirect(port, routing) : await openStore(parts, routing, starts.room);
-  const takeDelivery = createIntake({
-    readBody: createDeliveryReader(profile.pointers.delivery, profile.statuses.notOrderStatus),
-    ...{ subscriptions, verification, sealer, store, observer },
-  });
+  const store: IngressStore =
+    config.journalDir === null ? openDirect(port, routing) : await openStore(parts, routing, starts.room);
+  const takeDelivery = createIntake({ reader, subscriptions, verification, sealer, store, observer });
   return { takeDelivery, store };
 }
 
@@ -122,20 +127,25 @@ function tellUnread(logger: Logger, key: SubscriptionKey, error: unknown): never
 
 /** Where an ingress keeps deliveries, from the 2xx until Temporal has them. */
 interface IngressStore extends DeliveryStore {
+  /** The same for an event of a body that it has kept so far. */
+  acceptEvent: DeliveryStore['accept'];
   /** Stops forwarding and waits for what is under way; what is not forwarded stays in the journal. */
   close(): Promise<void>;
 }
 
 /** With the journal off: Temporal itself. */
-const openDirect = (port: DeliveryPort, routing: RoutingPorts): IngressStore => ({
-  accept: createDirectForwarding(routing),
-  whyNotReady: () =>
-    port.ping().then(
-      () => null,
-      () => 'Temporal does not answer, and the journal is off',
-    ),
-  close: async () => {},
-});
+function openDirect(port: DeliveryPort, routing: RoutingPorts): IngressStore {
+  const accept = createDirectForwarding(routing);
+  return {
+    ...{ accept, acceptEvent: accept },
+    whyNotReady: () =>
+      port.ping().then(
+        () => null,
+        () => 'Temporal does not answer, and the journal is off',
+      ),
+    close: async () => {},
+  };
+}
 
 const forwardLimitMs = 10_000;
 
@@ -166,6 +176,12 @@ async function openStore(
   return {
     // Past the journal only a run that follows the order takes a delivery; others are refused.
     accept: (delivery) => (forwarder.hasRoomFor(delivery) ? journal.append(delivery) : forward(delivery)),
+    // A journal full of bodies with several events must empty, too.
+    acceptEvent: (delivery) =>
+      journal.append(delivery).catch((error: unknown) => {
+        if (error instanceof JournalError && error.code === 'JournalFull') return forward(delivery);
+        throw error;
+      }),
     whyNotReady: journal.whyUnwritable,
     async close() {
       await forwarder.stop(forwardLimitMs);

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { drawnForm } from './delivery/settings.js';
 import { sampleOrders, toSandboxOrder } from './order/sample-orders.js';
 import { type OtherAnswers, OtherAnswersSchema } from './other-answers.js';
 import { type Sandbox, sandboxCredentials, startSandbox } from './sandbox.js';
@@ -11,6 +12,7 @@ interface Flags {
   speed: number;
   samples: boolean;
   answers?: OtherAnswers;
+  form?: number;
 }
 
 function parsePort(text: string): number {
@@ -23,6 +25,11 @@ function parseSpeed(text: string): number {
   const speed = Number(text);
   if (!(speed > 0) || !Number.isFinite(speed)) throw new InvalidArgumentError('must be a number above 0.');
   return speed;
+}
+
+function parseSeed(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('must be a whole number.');
+  return Number(text);
 }
 
 function readAnswers(file: string): OtherAnswers {
@@ -45,6 +52,7 @@ function readFlags(argv: string[]): Flags {
       'operations that answer otherwise than the contract profile assumes, as JSON',
       readAnswers,
     )
+    .option('--form <seed>', 'deliveries in a form that this number draws and that you find out', parseSeed)
     .allowExcessArguments(false)
     .exitOverride()
     .parse(argv)
@@ -82,7 +90,11 @@ function addSamples(sandbox: Sandbox, { speed }: Flags): string[] {
 
 async function main(): Promise<void> {
   const flags = readFlags(process.argv);
-  const sandbox = await startSandbox({ ...flags, ...(flags.answers ? { otherAnswers: flags.answers } : {}) });
+  const sandbox = await startSandbox({
+    ...flags,
+    ...(flags.answers ? { otherAnswers: flags.answers } : {}),
+    ...(flags.form === undefined ? {} : { deliveries: drawnForm(flags.form) }),
+  });
   console.log(manual(sandbox));
   if (flags.samples) console.log(['', 'Sample orders:', ...addSamples(sandbox, flags)].join('\n'));
   const stop = () => void sandbox.close().then(() => process.exit(0));

@@ -80,30 +80,41 @@ const tagsOf = (tags: Record<string, string>): object[] =>
   Object.entries(tags).map(([name, description]) => ({ name, description }));
 const pagesTag = { pages: 'For probes and Prometheus. They hold no secret and no order.' };
 
+const addressParameters = [
+  { name: 'account', in: 'path', required: true, schema: AccountNameSchema.json },
+  { name: 'eventType', in: 'path', required: true, schema: s.wordOf(eventTypes).json },
+  {
+    ...{ name: 'capability', in: 'path', required: true },
+    description: 'A secret that only faretrail can make.',
+    schema: { type: 'string' },
+  },
+];
+
+const lookOperation = (operationId: string, method: string) => ({
+  ...{ operationId, summary: `Try an address by ${method}`, tags: ['deliveries'], parameters: addressParameters },
+  responses: {
+    200: { description: 'A right address, whether or not its subscription exists. The body is empty.' },
+    ...refusalResponses({ notFound: ingressProblems.notFound }),
+  },
+});
+
 const deliveryOperation = {
   ...{ operationId: 'sendDelivery', summary: 'Send a delivery', tags: ['deliveries'] },
-  description: `The address is the one that the subscription was made with; whoever knows it may send. A content type does not matter. The body has at most ${maxBodyBytes} bytes and is not compressed. The contract profile says where it names its order, and whether the delivery must also prove itself by a secret in a header or in the body.`,
-  parameters: [
-    { name: 'account', in: 'path', required: true, schema: AccountNameSchema.json },
-    { name: 'eventType', in: 'path', required: true, schema: s.wordOf(eventTypes).json },
-    {
-      ...{ name: 'capability', in: 'path', required: true },
-      description: 'A secret that only faretrail can make.',
-      schema: { type: 'string' },
-    },
-  ],
+  description: `The address is the one that the subscription was made with; whoever knows it may send. A content type does not matter. The body is any JSON of at most ${maxBodyBytes} bytes, before and after it is unpacked; it may be compressed once, by gzip, deflate or br. The contract profile says where it names its order, where it holds several events, and whether the delivery must also prove itself by a secret in a header or in the body.`,
+  parameters: addressParameters,
   requestBody: {
     required: true,
     content: {
       'application/json': {
-        schema: { type: 'object' },
+        schema: {},
         example: { event_type: 'status_changed', order_id: '42', status: 'Driving' },
       },
     },
   },
   responses: {
+    200: { description: 'By profile: the challenge that the service wants back before it accepts the address.' },
     202: {
-      description: 'The delivery is durable.',
+      description: 'The delivery is durable. A body of several events has an id of its own beside theirs.',
       content: { 'application/json': { schema: s.answerOf({ deliveryId: DeliveryIdSchema }).json } },
     },
     ...refusalResponses(ingressProblems),
@@ -117,7 +128,10 @@ const ingress = {
   security: [],
   tags: tagsOf({ deliveries: 'From the service.', ...pagesTag }),
   paths: {
-    '/webhooks/{account}/{eventType}/{capability}': { post: deliveryOperation },
+    '/webhooks/{account}/{eventType}/{capability}': {
+      ...{ post: deliveryOperation, get: lookOperation('lookAtAddress', 'GET') },
+      head: lookOperation('peekAtAddress', 'HEAD'),
+    },
     '/healthz': page('isLive', 'Does the process run?', { 200: 'It runs.' }),
     '/readyz': page('isReady', 'Can it make a delivery durable?', { 200: 'It can.', 503: 'It cannot; the reason.' }),
     '/metrics': page('readMetrics', 'Metrics for Prometheus', { 200: 'Text of Prometheus.' }),

@@ -5,6 +5,9 @@ import { endStatuses } from '../domain/order/status.js';
 
 const Pointer = z.string().regex(/^(\/[^/]*)+$/, 'must be a JSON pointer such as /order/status');
 const Pointers = z.array(Pointer).min(1);
+const ListPointer = z
+  .string()
+  .regex(/^(\/[^/*]*)*\/\*$/, 'must be a JSON pointer to a list with /* behind it, such as /events/*');
 const HttpStatus = z.int().min(100).max(599);
 
 const operationNames = [
@@ -41,7 +44,16 @@ const Verification = z.discriminatedUnion('mode', [
     algorithm: z.literal('sha256').default('sha256'),
     encoding: z.enum(['hex', 'base64']).default('hex'),
     prefix: z.string().default(''),
+    /** Of a compressed body: the bytes as they came, or the unpacked ones. */
+    over: z.enum(['received', 'unpacked']).default('received'),
   }),
+]);
+
+const ChallengeAnswer = z.enum(['text', 'json']).default('text');
+const Challenge = z.discriminatedUnion('mode', [
+  z.strictObject({ mode: z.literal('none') }),
+  z.strictObject({ mode: z.literal('query'), name: z.string().min(1), answer: ChallengeAnswer }),
+  z.strictObject({ mode: z.literal('body'), pointer: Pointer, answer: ChallengeAnswer }),
 ]);
 
 /** The shape of the contract profile: every fact about the service that may need correction, as data. */
@@ -53,7 +65,13 @@ export const ContractProfileSchema = z.strictObject({
     createOrder: z.strictObject({ orderId: Pointers }),
     delivery: z.strictObject({ orderId: Pointers, status: Pointers, eventType: Pointers, businessId: Pointers }),
   }),
-  delivery: z.strictObject({ verification: Verification }),
+  delivery: z.strictObject({
+    verification: Verification,
+    /** Where a body that holds several events has them. */
+    events: z.array(ListPointer),
+    /** What the service wants back before it accepts an address. */
+    challenge: Challenge,
+  }),
   tokens: z.strictObject({
     businessEncoding: z.enum(['urlencoded', 'multipart', 'json']),
     /** How long before its end a token is renewed. */

@@ -66,7 +66,7 @@ export const defaultContractProfile: ContractProfile = {
       businessId: places('/business_id /order/business_id /data/business_id /value/business_id'),
     },
   },
-  delivery: { verification: { mode: 'path' } },
+  delivery: { verification: { mode: 'path' }, events: ['/*'], challenge: { mode: 'none' } },
   tokens: { businessEncoding: 'urlencoded', refreshEarlyMs: 60_000, fallbackLifetimeMs: 300_000 },
   statuses: {
     terminal: ['Completed', 'Cancelled', 'Rejected'],
@@ -82,8 +82,8 @@ const pathPlaceholders = ['order_id', 'business_id', 'reference_field_id', 'id']
 /** One of the names in `pathPlaceholders`. */
 export type PathPlaceholder = (typeof pathPlaceholders)[number];
 
-// Settings of one verification mode mean nothing in another, so an override replaces all of them.
-const replacedWhole = new Set(['delivery.verification']);
+// Settings of one mode mean nothing in another, so an override replaces all of them.
+const replacedWhole = new Set(['delivery.verification', 'delivery.challenge']);
 /** What the path of an operation must hold. */
 const neededPlaceholders: Readonly<Record<string, PathPlaceholder>> = {
   orderStatus: 'order_id',

@@ -32,6 +32,8 @@ export interface Delivery extends DeliveryNotice {
   deliveryId: DeliveryId;
   /** Set if the ingress admitted the delivery by its path alone. It checks generation and secret before it forwards the delivery. */
   uncheckedGeneration?: string;
+  /** Set if the ingress takes its events apart after that check. The company of the address, if it has one. */
+  uncheckedEvents?: { businessId?: string };
   /** Why the ingress must park it. */
   parkReason?: ParkReason;
   /** JSON `{ body, headers }` (body in base64), sealed under the webhook keys with `parkedDeliveryId` as context. Kept only
@@ -129,7 +131,7 @@ export const parkReasonTexts = {
   orderIdUnusable: 'its order id cannot be used',
   otherCompany: 'it names another company',
   otherEventType: 'it names another event type than its address',
-  ambiguousBody: 'its body can be read in more than one way',
+  ambiguousBody: 'its body can be read in more than one way, or holds too much',
   wrongSecret: 'its secret is not that of the subscription',
   endedGeneration: 'its address was no longer accepted',
   neverSubscribed: 'no subscription exists for it',

@@ -42,5 +42,5 @@ export function createWebhookPaths(keys: KeyRing): WebhookPaths {
   };
 }
 
-/** 32 bytes as base64url, RFC 4648 section 5. */
-const macPattern = /^[A-Za-z0-9_-]{43}$/;
+/** 32 bytes as base64url, RFC 4648 section 5. Two bits of the last letter are unused and zero, so that a mac has one spelling. */
+const macPattern = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/;

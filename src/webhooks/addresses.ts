@@ -8,6 +8,14 @@ export interface Address extends SubscriptionKey {
   businessId?: string | undefined;
 }
 
+/** A delivery at one of our addresses. */
+export interface Arrival extends Address {
+  /** Milliseconds since the epoch. */
+  arrivedAt: number;
+  /** Of the delivery's trace, where traces are on. */
+  traceparent?: string;
+}
+
 export interface AddressesOptions {
   accounts: readonly { name: AccountName; businessId?: string }[];
   /** Reads the last segment of a path: the generation, if its mac is ours. Takes as long for a wrong mac. */
@@ -34,6 +42,17 @@ export function createAddresses(options: AddressesOptions) {
   /** When an address may send a whole burst again. This instant says all about its bucket (the generic cell rate algorithm). */
   const fullAt = new Map<string, number>();
 
+  function count({ account, eventType, generation }: Address, deliveries: number, mostMs: number): boolean {
+    if (perSecond === null) return true;
+    const name = `${account}/${eventType}/${generation}`;
+    const at = now();
+    const next = Math.max(fullAt.get(name) ?? 0, at) + (deliveries * 1_000) / perSecond;
+    if (next - at > mostMs) return false;
+    if (fullAt.size >= maxBuckets && !fullAt.has(name)) fullAt.clear();
+    fullAt.set(name, next);
+    return true;
+  }
+
   return {
     /** The address with this path; null if it is not one of ours, whatever the reason. */
     find(account: string, eventType: string, capability: string): Address | null {
@@ -48,15 +67,8 @@ export function createAddresses(options: AddressesOptions) {
     },
 
     /** Counts a delivery; false: the address has sent too many. */
-    take({ account, eventType, generation }: Address): boolean {
-      if (perSecond === null) return true;
-      const name = `${account}/${eventType}/${generation}`;
-      const at = now();
-      const next = Math.max(fullAt.get(name) ?? 0, at) + 1_000 / perSecond;
-      if (next - at > burstSeconds * 1_000) return false;
-      if (fullAt.size >= maxBuckets && !fullAt.has(name)) fullAt.clear();
-      fullAt.set(name, next);
-      return true;
-    },
+    take: (address: Address): boolean => count(address, 1, burstSeconds * 1_000),
+    /** Counts what a delivery turned out to cost beside itself, in deliveries. The address pays for it later. */
+    charge: (address: Address, deliveries: number): void => void count(address, deliveries, Number.POSITIVE_INFINITY),
   };
 }

@@ -1,20 +1,17 @@
-import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { type DeliveryReading, isTestDelivery, whyToPark } from '../contracts/delivery-body.js';
-import type { JsonObject } from '../contracts/json.js';
+import type { Challenge } from '../contracts/delivery-body.js';
 import type { Delivery } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
-import type { DeliveryId } from '../domain/keys.js';
-import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
 import { type Acceptance, type AcceptedSubscriptions, memoLifetimeMs } from './accepted-subscriptions.js';
-import type { Address } from './addresses.js';
+import type { Arrival } from './addresses.js';
+import { type BodyReader, deliveryIdOf, keepAll, sealParked, sealUnchecked } from './body-reader.js';
 import type { DeliveryCheck } from './forward/routing.js';
 import { ShareUsedUp } from './forward/routing.js';
 import { JournalError } from './journal/folder.js';
 import type { IngressObserver } from './observer.js';
 import type { IntakeOutcome } from './problems.js';
-import { openContent, type RawDelivery, readRawDelivery, sealContent } from './raw-delivery.js';
+import { openContent, type RawDelivery, readRawDelivery, unpack, unpackerOf } from './raw-delivery.js';
 import type { AcceptedProof, Verdict, Verification } from './verification.js';
 import { createSampling, findSecret } from './verification.js';
 
@@ -27,7 +24,7 @@ export interface DeliveryStore {
 }
 
 interface IntakeParts {
-  readBody: (body: JsonObject) => DeliveryReading;
+  reader: BodyReader;
   subscriptions: AcceptedSubscriptions;
   verification: Verification;
   sealer: Pick<Sealer, 'seal'>;
@@ -35,18 +32,13 @@ interface IntakeParts {
   observer: Pick<IngressObserver, 'body' | 'secretSeen' | 'failure'>;
 }
 
-/** A delivery at one of our addresses. */
-export interface Arrival extends Address {
-  /** Milliseconds since the epoch. */
-  arrivedAt: number;
-  /** Of the delivery's trace, where traces are on. */
-  traceparent?: string;
-}
-
 /** The answer to the sender. Every 202 holds `deliveryId`. */
 export interface IntakeAnswer {
   outcome: IntakeOutcome;
   deliveryId?: string;
+  challenge?: Challenge;
+  /** How many deliveries the body held. */
+  deliveries?: number;
 }
 
 /** Takes a delivery from its raw bytes to the store. Never rejects. */
@@ -54,7 +46,7 @@ export type TakeDelivery = (arrival: Arrival, headers: IncomingHttpHeaders, rawB
 
 /** The pipeline of a delivery, apart from HTTP. */
 export function createIntake(parts: IntakeParts): TakeDelivery {
-  const { subscriptions, verification, observer } = parts;
+  const { subscriptions, verification, observer, reader } = parts;
   const isSampled = createSampling();
 
   async function takeReadable(arrival: Arrival, delivery: RawDelivery): Promise<IntakeAnswer> {
@@ -78,54 +70,43 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
   }
 
   async function keep(arrival: Arrival, delivery: RawDelivery, isChecked: boolean): Promise<IntakeAnswer> {
-    const { account, eventType, generation, businessId } = arrival;
-    const reading = delivery.isClear ? parts.readBody(delivery.body) : unread;
-    const deliveryId = deliveryIdOf(arrival, delivery.rawBody);
-    if (isTestDelivery(reading)) return { outcome: 'test', deliveryId };
+    const deliveryId = deliveryIdOf(arrival, delivery.unpacked);
+    const found = reader.deliveriesIn(arrival, delivery, deliveryId);
+    if (found.length === 0) return { outcome: 'test', deliveryId };
 
-    const parkReason = delivery.isClear ? whyToPark(reading, { eventType, businessId }) : 'ambiguousBody';
-    const kept = inShort(arrival, parkReason === null ? reading : { ...reading, orderId: null }, deliveryId);
-    if (!isChecked) kept.uncheckedGeneration = generation;
-    if (parkReason !== null) kept.parkReason = parkReason;
-    if (!isChecked || parkReason !== null) {
-      const headersToCheck = isChecked ? [] : verification.headers;
-      kept.sealed = await sealContent(parts.sealer, { account, deliveryId }, delivery, headersToCheck);
-    }
+    const { sealer } = parts;
+    const { headers } = verification;
+    const sealing = isChecked
+      ? sealParked(sealer, found, delivery)
+      : sealUnchecked(sealer, found, delivery, { at: arrival, deliveryId, headers });
+    const kept = Array.isArray(sealing) ? sealing : await sealing;
     try {
-      await parts.store.accept(kept);
+      await keepAll(kept, parts.store.accept);
     } catch (error) {
-      return { outcome: toFailure(error) };
+      return { outcome: toFailure(error), deliveries: found.length }; // some of them may be kept
     }
-    if (!isChecked) return { outcome: 'unchecked', deliveryId };
-    return { outcome: parkReason === null ? 'accepted' : 'parked', deliveryId };
+    const answer = { deliveryId, deliveries: found.length };
+    if (!isChecked) return { outcome: 'unchecked', ...answer };
+    const isForwarded = found.some((one) => one.delivery.parkReason === undefined);
+    return { outcome: isForwarded ? 'accepted' : 'parked', ...answer };
   }
 
   return async (arrival, headers, rawBody) => {
     try {
-      const delivery = readRawDelivery({ headers, rawBody });
+      const unpacked = unpackerOf(headers) === null ? rawBody : await unpack({ headers, rawBody });
+      if (typeof unpacked === 'string') return { outcome: unpacked };
+      const delivery = readRawDelivery({ headers, rawBody, unpacked });
       if (delivery === null) return { outcome: 'notJson' };
+      const challenge = reader.challengeIn(delivery);
+      if (challenge !== undefined) return { outcome: 'challenge', challenge };
       const answer = await takeReadable(arrival, delivery);
-      observer.body(arrival, answer.outcome, rawBody);
+      observer.body(arrival, answer.outcome, unpacked);
       return answer;
     } catch (error) {
       observer.failure(error);
       return { outcome: 'failed' };
     }
   };
-}
-
-/** The reading of a body that JSON parsers read differently. */
-const unread: DeliveryReading = { orderId: null, isOrderIdUnusable: false };
-
-/** What the store keeps of every delivery. */
-function inShort(arrival: Arrival, reading: DeliveryReading, deliveryId: DeliveryId): Delivery {
-  const { orderId, status } = reading;
-  const { account, eventType, arrivedAt, traceparent } = arrival;
-  const receivedAt = new Date(arrivedAt).toISOString();
-  const kept: Delivery = { account, eventType, orderId, deliveryId, receivedAt };
-  if (status !== undefined) kept.status = status;
-  if (traceparent !== undefined) kept.traceparent = traceparent;
-  return kept;
 }
 
 function toOutcome(acceptance: Acceptance, delivery: RawDelivery, verification: Verification): IntakeOutcome {
@@ -142,25 +123,19 @@ function toFailure(error: unknown): IntakeOutcome {
   return code === 'JournalUnwritable' ? 'journalUnwritable' : 'unavailable';
 }
 
-/**
- * The first 32 hex digits of SHA-256 over `<account>/<event type>/` and the raw body. The same body at the same
- * subscription is the same delivery, at whichever generation of the address.
- */
-const deliveryIdOf = ({ account, eventType }: SubscriptionKey, rawBody: Uint8Array): DeliveryId =>
-  // A hash object that takes parts would stay in memory until the next full collection.
-  hash('sha256', Buffer.concat([Buffer.from(`${account}/${eventType}/`), rawBody]), 'hex').slice(0, 32) as DeliveryId;
-
 interface LaterCheckParts {
   subscriptions: AcceptedSubscriptions;
   verification: Verification;
   sealer: Pick<Sealer, 'unseal'>;
+  /** Keeps the events of a delivery that has passed its check. Resolves once all of them are durable. */
+  keepEvents(delivery: Delivery): Promise<void>;
 }
 
 /**
  * Makes the check that the ingress skipped while Temporal did not answer. The check applies what the subscription accepted when the
  * delivery came. Throws `FaretrailError` `CheckNotPossibleYet` while it cannot tell whether the delivery is genuine, or `SealingError` when our keys do not open the delivery.
  */
-export function createLaterCheck({ subscriptions, verification, sealer }: LaterCheckParts): DeliveryCheck {
+export function createLaterCheck({ subscriptions, verification, sealer, keepEvents }: LaterCheckParts): DeliveryCheck {
   async function verdictOn(delivery: Delivery, accepted: AcceptedProof): Promise<Verdict> {
     if (!verification.needsSecret || accepted.isSecretLost) return 'verified';
     if (delivery.sealed === undefined) return 'wrongSecret';
@@ -179,7 +154,10 @@ export function createLaterCheck({ subscriptions, verification, sealer }: LaterC
     if (acceptance === 'ended') return 'endedGeneration';
     const verdict = await verdictOn(delivery, acceptance);
     if (verdict === 'noSecretYet') throw notKnownYet();
-    return verdict === 'wrongSecret' ? verdict : null;
+    if (verdict === 'wrongSecret' || delivery.uncheckedEvents === undefined)
+      return verdict === 'wrongSecret' ? verdict : null;
+    await keepEvents(delivery);
+    return 'apart';
   };
 }
 

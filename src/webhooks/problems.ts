@@ -28,13 +28,24 @@ export const problems = {
   /** Not one of our addresses. Its account and event type are no labels, since any sender can invent them. */
   notFound: problem(404, 'Not Found', 'There is nothing here.'),
   tooLarge: problem(413, 'Content Too Large', `The body of a delivery has at most ${maxBodyBytes} bytes.`),
+  /** A body that unpacks to more. Its sender may mean harm. */
+  tooLargeUnpacked: problem(
+    413,
+    'Content Too Large',
+    `The unpacked body of a delivery has at most ${maxBodyBytes} bytes.`,
+  ),
   tooMany: problem(429, 'Too Many Requests', 'This address sends too many deliveries. Send it again later.', 10),
   /** Too many deliveries of the account wait, mostly until their orders may start. */
   tooManyNew: problem(429, 'Too Many Requests', 'Too many orders are new. Send it again later.', 60),
   /** Too many parked deliveries of the account wait for a person. */
   tooManyParked: problem(429, 'Too Many Requests', 'Too many deliveries wait to be placed. Send it again later.', 600),
-  encoded: problem(415, 'Unsupported Media Type', 'The body of a delivery must not be compressed.'),
-  notJson: problem(400, 'Bad Request', 'The body of a delivery must be a JSON object in UTF-8.'),
+  encoded: problem(
+    415,
+    'Unsupported Media Type',
+    'The body of a delivery may be compressed once: by gzip, deflate or br.',
+  ),
+  notUnpackable: problem(400, 'Bad Request', 'The body of a delivery is not compressed as its Content-Encoding says.'),
+  notJson: problem(400, 'Bad Request', 'The body of a delivery must be JSON in UTF-8.'),
   wrongSecret: refused,
   /** The subscription has ended, or the grace of this address is over. */
   ended: refused,
@@ -49,19 +60,22 @@ export const problems = {
   failed: problem(500, 'Internal Server Error', 'The delivery was not taken.'),
 } as const;
 
-/** The outcomes with a 202, all of them durable but the last. `parked`: a person must place it. `unchecked`: admitted by its address alone, and
- *  checked before the ingress forwards it. `test`: the ingress does nothing else. */
-const acknowledged = ['accepted', 'parked', 'unchecked', 'test'] as const;
+/** The outcomes with a 2xx. Those with 202 are durable, all but `test`, with which the ingress does nothing else. `parked`: a person must place it.
+ *  `unchecked`: admitted by its address alone, and checked before the ingress forwards it. `look` (a GET or HEAD) and `challenge` (a text
+ *  that it wants back) are of a service that tries an address. */
+const taken = { accepted: 202, parked: 202, unchecked: 202, test: 202, look: 200, challenge: 200 } as const;
 
 /** How a request to a delivery address can end. `aborted`: without an answer, since the sender went away or took too long. */
-export type IntakeOutcome = (typeof acknowledged)[number] | keyof typeof problems | 'aborted';
+export type IntakeOutcome = keyof typeof taken | keyof typeof problems | 'aborted';
 
-/** Did the sender get another answer than 202, or none? */
-export const isRefused = (outcome: IntakeOutcome): boolean => !acknowledged.some((known) => known === outcome);
+/** Did the sender get another answer than a 2xx, or none? */
+export const isRefused = (outcome: IntakeOutcome): boolean => !(outcome in taken);
 
 /** The status of the answer to an outcome. */
-export const statusOf = (outcome: IntakeOutcome): number =>
-  outcome in problems ? problems[outcome as keyof typeof problems].status : 202;
+export function statusOf(outcome: IntakeOutcome): number {
+  const statuses: Partial<Record<IntakeOutcome, number>> = taken;
+  return outcome in problems ? problems[outcome as keyof typeof problems].status : (statuses[outcome] ?? 202);
+}
 
 /** Answers to what Node cannot read as a request: there is a socket, but no response. */
 export const brokenRequests = {

@@ -1,8 +1,11 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
-import { isJsonObject, type JsonObject, ownValue, readIncomingJson } from '../contracts/json.js';
+import { brotliDecompress, inflateRaw, unzip } from 'node:zlib';
+import { isJsonObject, ownValue, readIncomingJson } from '../contracts/json.js';
 import { FaretrailError } from '../domain/errors.js';
 import { type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
+import { maxBodyBytes } from './problems.js';
 
 /** What the sender sent. */
 export interface RawContent {
@@ -10,21 +13,69 @@ export interface RawContent {
   rawBody: Buffer;
 }
 
+/** The same with its body unpacked. Of a body that came unpacked both are one buffer. */
+export interface UnpackedContent extends RawContent {
+  unpacked: Buffer;
+}
+
 /** A delivery before the ingress reads its fields. */
-export interface RawDelivery extends RawContent {
-  body: JsonObject;
+export interface RawDelivery extends UnpackedContent {
+  /** Any JSON value. */
+  body: unknown;
   /** Do all JSON parsers read the same in it? */
   isClear: boolean;
 }
 
-/** Reads the JSON object in the body; null for anything else, invalid UTF-8 included. */
-export function readRawDelivery({ headers, rawBody }: RawContent): RawDelivery | null {
-  const { value, flaw } = readIncomingJson(rawBody, { mustBeUtf8: true }) ?? {};
-  return isJsonObject(value) ? { headers, rawBody, body: value, isClear: flaw === null } : null;
+/** Reads the JSON in the body; null for anything else, invalid UTF-8 included. */
+export function readRawDelivery({ headers, rawBody, unpacked }: UnpackedContent): RawDelivery | null {
+  const json = readIncomingJson(unpacked, { mustBeUtf8: true });
+  // No parser reads what is far too deep, but it must at least have an end.
+  const isCutShort = json?.flaw === 'TOO_DEEP' && !/[\]}]$/.test(unpacked.toString('latin1').trimEnd());
+  return json && !isCutShort ? { headers, rawBody, unpacked, body: json.value, isClear: json.flaw === null } : null;
 }
 
-/** Headers that tell where a delivery came from. Never `authorization` or `cookie`, unless a check needs them. */
-const keptHeaders = ['content-type', 'user-agent', 'x-request-id'];
+type Done = (error: NodeJS.ErrnoException | null, unpacked: Buffer) => void;
+type Unpack = (packed: Buffer, limit: { maxOutputLength: number }, done: Done) => void;
+
+/** RFC 9110 section 8.4.1. Some senders leave out the frame of `deflate` (RFC 1950), whose first byte ends in 8. */
+const unpackers: Readonly<Record<string, Unpack>> = {
+  gzip: unzip,
+  'x-gzip': unzip,
+  deflate: (packed, limit, done) => (((packed[0] ?? 8) & 15) === 8 ? unzip : inflateRaw)(packed, limit, done),
+  br: brotliDecompress,
+};
+
+/** How to unpack the body; null: it is not packed, as some say by the name of a charset. Undefined: it is packed more than once, or in a
+ *  way that we cannot unpack. */
+export function unpackerOf({ 'content-encoding': coding = '' }: IncomingHttpHeaders): Unpack | null | undefined {
+  const name = coding.trim().toLowerCase();
+  if (/^(identity|utf-?8)?$/.test(name)) return null;
+  return Object.hasOwn(unpackers, name) ? unpackers[name] : undefined;
+}
+
+/** Brotli fills a window of 16 MB before it says that there is more, which takes 40 ms. So few bodies unpack at a time; the other threads
+ *  are for the journal. */
+const lanes: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];
+
+type Unpacked = Buffer | 'tooLargeUnpacked' | 'notUnpackable';
+
+/** Unpacks a body, and stops at the size that a body may have. A proxy may have unpacked it and left the header. Never rejects. */
+export async function unpack({ headers, rawBody }: RawContent): Promise<Unpacked> {
+  const unpacker = unpackerOf(headers);
+  if (!unpacker) return unpacker === null ? rawBody : 'notUnpackable';
+  const work = (resolve: (unpacked: Unpacked) => void): void =>
+    unpacker(rawBody, { maxOutputLength: maxBodyBytes }, (error, unpacked) => {
+      if (error === null) resolve(unpacked);
+      else if (error.code === 'ERR_BUFFER_TOO_LARGE') resolve('tooLargeUnpacked');
+      else resolve(isUtf8(rawBody) ? rawBody : 'notUnpackable');
+    });
+  const unpacking = Promise.resolve(lanes.shift()).then(() => new Promise(work));
+  lanes.push(unpacking);
+  return await unpacking;
+}
+
+/** Headers that tell where a delivery came from, and how to unpack it. Never `authorization` or `cookie`, unless a check needs them. */
+const keptHeaders = ['content-type', 'content-encoding', 'user-agent', 'x-request-id'];
 /** Longer values tell no more, and would make the journal grow. */
 const maxHeaderLength = 1_024;
 
@@ -43,16 +94,22 @@ export function sealContent(
   return sealer.seal(JSON.stringify(content), parkedDeliveryId(key));
 }
 
-/** The inverse of `sealContent`. Throws `SealingError`, or `FaretrailError` `ContentUnreadable`. */
+/** The inverse of `sealContent`, unpacked. Throws `SealingError`, or `FaretrailError` `ContentUnreadable`. */
 export async function openContent(
   sealer: Pick<Sealer, 'unseal'>,
   key: ParkedDeliveryKey,
   sealed: string,
-): Promise<RawContent> {
+): Promise<UnpackedContent> {
   const content: unknown = JSON.parse(await sealer.unseal(sealed, parkedDeliveryId(key)));
   const body = ownValue(content, 'body');
   const headers = ownValue(content, 'headers');
-  if (typeof body !== 'string' || !isJsonObject(headers))
+  const isOurs = typeof body === 'string' && isJsonObject(headers);
+  const raw = {
+    headers: (isOurs ? headers : {}) as IncomingHttpHeaders,
+    rawBody: Buffer.from(isOurs ? body : '', 'base64'),
+  };
+  const unpacked = await unpack(raw);
+  if (!isOurs || typeof unpacked === 'string')
     throw new FaretrailError('ContentUnreadable', 'the sealed content of a delivery is not in our form');
-  return { rawBody: Buffer.from(body, 'base64'), headers: headers as IncomingHttpHeaders };
+  return { ...raw, unpacked };
 }

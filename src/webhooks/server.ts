@@ -1,11 +1,14 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { ContractProfile } from '../contracts/contract-profile.js';
+import { type Challenge, findChallenge } from '../contracts/delivery-body.js';
 import { cannotListen } from '../domain/errors.js';
 import type { Address, Addresses } from './addresses.js';
 import type { IntakeAnswer, TakeDelivery } from './intake.js';
 import type { IngressObserver } from './observer.js';
 import { answerAndHangUp, answerBrokenRequest, contentType, maxBodyBytes, problems } from './problems.js';
+import { unpackerOf } from './raw-delivery.js';
 
 /** Limits for senders that are slow on purpose, in milliseconds. */
 export interface Deadlines {
@@ -29,6 +32,8 @@ export interface IngressServerOptions {
   port: number;
   addresses: Addresses;
   takeDelivery: TakeDelivery;
+  /** What the service wants back before it accepts an address. */
+  challenge: ContractProfile['delivery']['challenge'];
   observer: Pick<IngressObserver, 'delivery' | 'failure'>;
   /** Gives a page for probes or Prometheus; null: they are at a port of their own. */
   readPage: ReadPage | null;
@@ -105,12 +110,14 @@ function createApp({ headersMs, requestMs, idleMs }: Deadlines, observer: Pick<I
   return app;
 }
 
-function addDeliveryRoute(app: FastifyInstance, { addresses, takeDelivery, observer }: IngressServerOptions): void {
+function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): void {
+  const { addresses, takeDelivery, challenge, observer } = options;
+
   async function receive(request: FastifyRequest<DeliveryRoute>, reply: FastifyReply): Promise<FastifyReply> {
     const since = performance.now();
     const { account, eventType, capability } = request.params;
     const address = addresses.find(account, eventType, capability);
-    const { outcome, deliveryId } = await answerTo(address, request, reply);
+    const { outcome, deliveryId, challenge: asked } = await answerTo(address, request, reply);
     const seconds = (performance.now() - since) / 1_000;
     observer.delivery({ account: address?.account ?? '', eventType: address?.eventType ?? '', outcome, seconds });
     if (deliveryId !== undefined)
@@ -118,37 +125,59 @@ function addDeliveryRoute(app: FastifyInstance, { addresses, takeDelivery, obser
         .code(202)
         .header('content-type', 'application/json; charset=utf-8')
         .send(`{"deliveryId":"${deliveryId}"}`);
+    if (asked !== undefined) return echo(reply, asked);
+    if (outcome === 'look') return reply.code(200).send();
     if (outcome === 'aborted') return reply.hijack(); // the sender has gone
     return refuse(request, reply, outcome as keyof typeof problems);
   }
 
   async function answerTo(
     address: Address | null,
-    { headers, raw }: FastifyRequest,
+    { headers, method, raw, query }: FastifyRequest,
     reply: FastifyReply,
   ): Promise<IntakeAnswer> {
     if (!address) return { outcome: 'notFound' };
+    // Of a service that tries an address before it accepts it. Its subscription need not exist yet, so the path alone decides.
+    const tried = (): IntakeAnswer | undefined => {
+      const asked = findChallenge(challenge, { query });
+      return asked && { outcome: 'challenge', challenge: asked };
+    };
+    if (method !== 'POST') return tried() ?? { outcome: 'look' };
     if (!addresses.take(address)) return { outcome: 'tooMany' };
     const arrivedAt = Date.now();
     const refusal = refusalByHeaders(headers);
     if (refusal !== null) return { outcome: refusal };
     if (headers.expect !== undefined) reply.raw.writeContinue();
     const body = await readBody(raw);
-    return typeof body === 'string' ? { outcome: body } : await takeDelivery({ ...address, arrivedAt }, headers, body);
+    if (typeof body === 'string') return { outcome: body };
+    const answer =
+      (body.length === 0 ? tried() : undefined) ?? (await takeDelivery({ ...address, arrivedAt }, headers, body));
+    const { outcome, deliveries = 1 } = answer;
+    const further = outcome === 'tooLargeUnpacked' ? costOfBomb : deliveries - 1;
+    if (further > 0) addresses.charge(address, further);
+    return answer;
   }
 
-  // All work happens here, since the framework would check the content type of the body and answer by itself.
-  app.post<DeliveryRoute>('/webhooks/:account/:eventType/:capability', { onRequest: receive }, (request, reply) =>
-    refuse(request, reply, 'failed'),
-  );
+  for (const url of [deliveryPath, `${deliveryPath}/`]) {
+    // All work happens in `receive`, since the framework would check the content type of the body and answer by itself.
+    const handler = (request: FastifyRequest, reply: FastifyReply) => refuse(request, reply, 'failed');
+    app.route<DeliveryRoute>({ method: ['POST', 'GET', 'HEAD'], url, onRequest: receive, handler });
+  }
 }
 
-/** Why the headers alone rule the delivery out: a declared length that is too large, or a compressed body. */
+const deliveryPath = '/webhooks/:account/:eventType/:capability';
+/** What a body takes that unpacks to far more than it may, in deliveries. */
+const costOfBomb = 100;
+
+/** Gives the service its text back, as nothing that a browser would run. */
+const echo = (reply: FastifyReply, { body, contentType }: Challenge): FastifyReply =>
+  reply.code(200).headers({ 'content-type': contentType, 'x-content-type-options': 'nosniff' }).send(body);
+
+/** Why the headers alone rule the delivery out: a declared length that is too large, or a body packed as we cannot unpack it. */
 function refusalByHeaders(headers: IncomingHttpHeaders): 'tooLarge' | 'encoded' | null {
   // Node refuses a length that is not a number.
   if (Number(headers['content-length'] ?? 0) > maxBodyBytes) return 'tooLarge';
-  const encoding = headers['content-encoding'];
-  return encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity' ? null : 'encoded';
+  return unpackerOf(headers) === undefined ? 'encoded' : null;
 }
 
 /** Is the rest of the body small, and will the sender send it? Then the connection can be used again. */

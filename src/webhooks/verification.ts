@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { placeWhere } from '../contracts/body-shape.js';
 import type { ContractProfile } from '../contracts/contract-profile.js';
-import { type JsonObject, valueAt } from '../contracts/json.js';
+import { valueAt } from '../contracts/json.js';
 import type { RawDelivery } from './raw-delivery.js';
 
 /** How deliveries prove where they come from, as the contract profile says (assumed). */
@@ -17,7 +17,7 @@ export interface DeliverySecret {
 }
 
 /** The parts of a delivery that may hold its secret. */
-export type Proof = Pick<RawDelivery, 'headers' | 'rawBody' | 'body'>;
+export type Proof = Pick<RawDelivery, 'headers' | 'rawBody' | 'unpacked' | 'body'>;
 
 /** What one generation accepts. */
 export interface AcceptedProof {
@@ -51,9 +51,9 @@ export const toDeliverySecret = (secretId: string): DeliverySecret => ({
 /** Is this text the secret? In constant time for texts of one length; the length of a secret is no secret. */
 const isSecret = (text: string, { digest }: DeliverySecret): boolean => timingSafeEqual(sha256(text), digest);
 
-/** HMAC-SHA256 of the raw bytes under the secret. */
-const hmacOf = (rawBody: Buffer, { bytes }: DeliverySecret): Buffer =>
-  createHmac('sha256', bytes).update(rawBody).digest();
+/** HMAC-SHA256 of the bytes under the secret. */
+const hmacOf = (signed: Buffer, { bytes }: DeliverySecret): Buffer =>
+  createHmac('sha256', bytes).update(signed).digest();
 
 /** Makes the check that the contract profile requires. */
 export function createVerification(settings: VerificationSettings): Verification {
@@ -85,11 +85,11 @@ function proofOf(settings: VerificationSettings): ModeOfProof {
       return { headers: [], isProof: ({ body }, secret) => isSecretText(valueAt(body, settings.pointer), secret) };
     case 'hmac': {
       const name = settings.header.toLowerCase();
-      const isProof: ModeOfProof['isProof'] = ({ headers, rawBody }, secret) => {
+      const isProof: ModeOfProof['isProof'] = ({ headers, rawBody, unpacked }, secret) => {
         const given = headers[name];
         if (typeof given !== 'string' || !given.startsWith(settings.prefix)) return false;
         const mac = Buffer.from(given.slice(settings.prefix.length), settings.encoding);
-        const expected = hmacOf(rawBody, secret);
+        const expected = hmacOf(settings.over === 'unpacked' ? unpacked : rawBody, secret);
         return mac.length === expected.length && timingSafeEqual(mac, expected);
       };
       return { headers: [name], isProof };
@@ -112,6 +112,8 @@ export interface SecretSighting {
   encoding?: 'hex' | 'base64';
   /** The text before the mac. */
   prefix?: string;
+  /** The mac is over the unpacked bytes of a packed body. */
+  over?: 'unpacked';
 }
 
 /** The first deliveries of an address show where its secret is; later ones show whether that is still so. */
@@ -133,12 +135,17 @@ export function createSampling(): (address: string) => boolean {
   };
 }
 
-/** Looks for the secrets in headers and body, and for their macs of the raw body. Gives the first place. */
-export function findSecret({ headers, rawBody, body }: Proof, secrets: readonly DeliverySecret[]): SecretSighting {
+/** Looks for the secrets in headers and body, and for their macs of the body, as it came and unpacked. Gives the first place. */
+export function findSecret(
+  { headers, rawBody, unpacked, body }: Proof,
+  secrets: readonly DeliverySecret[],
+): SecretSighting {
   for (const secret of secrets) {
     const sighting =
       findInHeaders(headers, secret) ?? findInBody(body, secret) ?? findMac(headers, hmacOf(rawBody, secret));
     if (sighting) return sighting;
+    const later = unpacked === rawBody ? undefined : findMac(headers, hmacOf(unpacked, secret));
+    if (later) return { ...later, over: 'unpacked' };
   }
   return { place: 'none', at: '' };
 }
@@ -153,7 +160,7 @@ function findInHeaders(headers: IncomingHttpHeaders, secret: DeliverySecret): Se
   return undefined;
 }
 
-function findInBody(body: JsonObject, secret: DeliverySecret): SecretSighting | undefined {
+function findInBody(body: unknown, secret: DeliverySecret): SecretSighting | undefined {
   const isIt = (value: unknown): boolean =>
     typeof value === 'string' && value.length === secret.bytes.length && isSecret(value, secret);
   const place = placeWhere(body, isIt);

@@ -99,14 +99,21 @@ describe('the test delivery', () => {
     { mode: 'path' },
     { mode: 'header', name: 'X-Check' },
     { mode: 'body', pointer: '/auth/secret_id' },
-    { mode: 'hmac', header: 'X-Signature', algorithm: 'sha256', encoding: 'base64', prefix: 'sha256=' },
+    {
+      mode: 'hmac',
+      header: 'X-Signature',
+      algorithm: 'sha256',
+      encoding: 'base64',
+      prefix: 'sha256=',
+      over: 'received',
+    },
   ];
   it.each(modes)('is verified by the ingress in mode $mode, and by no other secret', async (verification) => {
     await run({ accepted: [generation({ secrets: [sealed] })], verification });
     const { headers, body: rawBody, json } = receiver.received[0] ?? expect.fail('no delivery came');
     const verdict = (secret: string) =>
       createVerification(verification).verify(
-        { headers, rawBody, body: json as never },
+        { headers, rawBody, unpacked: rawBody, body: json },
         { secrets: [toDeliverySecret(secret)], isSecretLost: false, hasUnreadableSecret: false },
       );
     expect(verdict(secretId)).toBe('verified');

@@ -42,7 +42,7 @@ describe('a contract file', () => {
 
   it('replaces the verification of deliveries as a whole, with the defaults of its mode', () => {
     const verification = { mode: 'hmac', header: 'x-signature' };
-    const whole = { ...verification, algorithm: 'sha256', encoding: 'hex', prefix: '' };
+    const whole = { ...verification, algorithm: 'sha256', encoding: 'hex', prefix: '', over: 'received' };
     expect(parseContractProfile({ delivery: { verification } }).delivery.verification).toEqual(whole);
     expect(problemsOf({ delivery: { verification: {} } })).toContain('delivery.verification.mode');
   });

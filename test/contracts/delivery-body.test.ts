@@ -16,7 +16,7 @@ const assumedShapes = [flat, nested, { data: flat }, { data: nested }, { value: 
 describe('a delivery', () => {
   it.each(assumedShapes)('is read in the assumed shape %j', (shape) => {
     expect(read({ ...shape, event_type: 'status_changed', business_id: company })).toEqual({
-      ...{ orderId: '4711', isOrderIdUnusable: false, status: 'Driving' },
+      ...{ isObject: true, orderId: '4711', isOrderIdUnusable: false, status: 'Driving' },
       ...{ eventType: 'status_changed', businessId: company },
     });
   });

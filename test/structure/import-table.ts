@@ -73,7 +73,7 @@ export const importTable: readonly Part[] = [
   {
     part: 'src/webhooks',
     ours: ['src/contracts', 'src/domain', 'src/sealing/sealer.ts'],
-    packages: ['fastify', 'lmdb', 'node'],
+    packages: ['fastify', 'lmdb', 'p-map', 'node'],
   },
   // The other side of the ports of activities and webhooks.
   {

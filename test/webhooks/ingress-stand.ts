@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
+import type { ContractProfile } from '../../src/contracts/contract-profile.js';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
-import { createDeliveryReader } from '../../src/contracts/delivery-body.js';
 import type { Delivery } from '../../src/domain/delivery.js';
 import { toAccountName } from '../../src/domain/keys.js';
 import type { AcceptedGeneration, EventType, SubscriptionMemo } from '../../src/domain/subscription/subscription.js';
@@ -12,6 +12,7 @@ import { createSealer, type Sealer } from '../../src/sealing/sealer.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
 import { createAcceptedSubscriptions } from '../../src/webhooks/accepted-subscriptions.js';
 import { createAddresses } from '../../src/webhooks/addresses.js';
+import { createBodyReader, createTakingApart, keepAll } from '../../src/webhooks/body-reader.js';
 import { createIntake, createLaterCheck } from '../../src/webhooks/intake.js';
 import type { DeliveryFact, IngressObserver } from '../../src/webhooks/observer.js';
 import { type Deadlines, startIngressServer } from '../../src/webhooks/server.js';
@@ -25,6 +26,10 @@ export const webhookKeys: KeyRing = [createNamedKey('w1', new Uint8Array(32).fil
 
 interface StandOptions {
   verification?: VerificationSettings;
+  /** What the profile says of deliveries beside that. */
+  delivery?: Partial<ContractProfile['delivery']>;
+  /** Where deliveries are kept; default: the list of the stand. */
+  accept?: (delivery: Delivery) => Promise<void>;
   deadlines?: Partial<Deadlines>;
   /** What every subscription accepts; an `Error` stands for a Temporal that does not answer. */
   memo?: SubscriptionMemo | Error;
@@ -67,7 +72,7 @@ export async function startIngressStand(options: StandOptions = {}) {
     return memo;
   };
   const subscriptions = createAcceptedSubscriptions({ read, unseal: sealer.unseal });
-  const store = memoryStore();
+  const store = memoryStore(options.accept);
   const { registry } = createIngressMetrics();
   const observed = {
     facts: [] as DeliveryFact[],
@@ -81,13 +86,12 @@ export async function startIngressStand(options: StandOptions = {}) {
     failure: (error) => void observed.failures.push(error),
     notForwarded: () => undefined,
   };
-  const { pointers, statuses } = defaultContractProfile;
-  const takeDelivery = createIntake({
-    readBody: createDeliveryReader(pointers.delivery, statuses.notOrderStatus),
-    ...{ subscriptions, verification, sealer, store, observer },
-  });
+  const delivery = { ...defaultContractProfile.delivery, ...options.delivery };
+  const reader = createBodyReader({ ...defaultContractProfile, delivery });
+  const takeApart = createTakingApart(reader, sealer);
+  const takeDelivery = createIntake({ reader, subscriptions, verification, sealer, store, observer });
   const server = await startIngressServer({
-    ...{ host: '127.0.0.1', port: 0, takeDelivery, observer },
+    ...{ host: '127.0.0.1', port: 0, takeDelivery, observer, challenge: delivery.challenge },
     addresses: createAddresses({
       accounts: [{ name: account, businessId }],
       readCapability: paths.readCapability,
@@ -103,19 +107,23 @@ export async function startIngressStand(options: StandOptions = {}) {
     ...{ url, paths, sealer, store, memos, addressOf, ...observed },
     /** How many memos the ingress has read so far. */
     reads: () => reads,
-    laterCheck: createLaterCheck({ subscriptions, verification, sealer }),
+    laterCheck: createLaterCheck({
+      ...{ subscriptions, verification, sealer },
+      keepEvents: async (whole) => await keepAll(await takeApart(whole), store.accept),
+    }),
     post: (body: string | Uint8Array, { address = addressOf(), ...init }: RequestInit & { address?: string } = {}) =>
       send(address, body, init),
     close: () => server.close(),
   };
 }
 
-function memoryStore() {
+function memoryStore(accept?: StandOptions['accept']) {
   const store = {
     deliveries: [] as Delivery[],
     failWith: null as Error | null,
     async accept(delivery: Delivery) {
       if (store.failWith) throw store.failWith;
+      await accept?.(delivery);
       store.deliveries.push(delivery);
     },
     whyNotReady: () => store.failWith?.message ?? null,

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { afterEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/observability/logging.js';
 import { createIngressMetrics } from '../../src/observability/metrics.js';
@@ -51,14 +52,16 @@ it('a new shape of a body is one line with names and types, and is counted', asy
   ]);
   await stand.post(JSON.stringify({ ...body, driver: 'Ada' }));
   expect(stand.shapes().at(-1)?.shape).toContain('/driver: text');
-  expect(await stand.page()).toContain(`faretrail_new_shapes_total{${labels},outcome="accepted"} 2`);
+  await stand.post(gzipSync('[{"order_id":1}]'), { headers: { 'content-encoding': 'gzip' } });
+  expect(stand.shapes().at(-1)?.shape).toEqual(['(body): list', '/*: object', '/*/order_id: number']);
+  expect(await stand.page()).toContain(`faretrail_new_shapes_total{${labels},outcome="accepted"} 3`);
 });
 
 it('a refused delivery leaves its shape, and a line with the outcome', async () => {
   const stand = await aLoggingStand({ verification: { mode: 'header', name: 'X-Secret' } });
   await stand.post('{"order_id":1}');
   await stand.post('no JSON');
-  await stand.post('{}', { headers: { 'content-encoding': 'gzip' } });
+  await stand.post('{}', { headers: { 'content-encoding': 'zstd' } });
   await stand.post('{"order_id":1}', { address: `${stand.addressOf().slice(0, -1)}x` });
   expect(stand.shapes().map(({ outcome }) => outcome)).toEqual(['wrongSecret']);
   expect(stand.refusals().map(({ outcome }) => outcome)).toEqual(['wrongSecret', 'notJson', 'encoded', 'notFound']);

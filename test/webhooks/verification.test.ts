@@ -15,7 +15,7 @@ const rawBody = Buffer.from('{"order_id":"4711","auth":{"secret":"s"}}');
 
 function verdict(settings: VerificationSettings, given: Partial<Proof>, over: Partial<AcceptedProof> = {}) {
   const accepted = { secrets: [toDeliverySecret(secretId)], isSecretLost: false, hasUnreadableSecret: false, ...over };
-  return createVerification(settings).verify({ headers: {}, body: {}, rawBody, ...given }, accepted);
+  return createVerification(settings).verify({ headers: {}, body: {}, rawBody, unpacked: rawBody, ...given }, accepted);
 }
 
 const mac = (key: string, encoding: 'hex' | 'base64' = 'hex') =>
@@ -24,7 +24,7 @@ const path: VerificationSettings = { mode: 'path' };
 const header: VerificationSettings = { mode: 'header', name: 'X-Secret' };
 const inBody: VerificationSettings = { mode: 'body', pointer: '/auth/secret' };
 const hmac: VerificationSettings = {
-  ...{ mode: 'hmac', header: 'X-Signature', algorithm: 'sha256', encoding: 'hex', prefix: '' },
+  ...{ mode: 'hmac', header: 'X-Signature', algorithm: 'sha256', encoding: 'hex', prefix: '', over: 'received' },
 };
 const prefixed: VerificationSettings = { ...hmac, prefix: 'sha256=' };
 const inBase64: VerificationSettings = { ...hmac, encoding: 'base64' };

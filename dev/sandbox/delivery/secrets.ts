@@ -20,6 +20,8 @@ export const SecretPlaceSchema = z.discriminatedUnion('mode', [
     algorithm: z.literal('sha256').default('sha256'),
     encoding: z.enum(['hex', 'base64']).default('hex'),
     prefix: z.string().default(''),
+    /** Of a compressed body: the bytes as they are sent, or before. */
+    over: z.enum(['received', 'unpacked']).default('received'),
   }),
 ]);
 export type SecretPlace = z.output<typeof SecretPlaceSchema>;
@@ -29,16 +31,24 @@ export function withSecretField(body: object, place: SecretPlace, secret: string
   return place.mode === 'body' ? withField(body, place.pointer.slice(1).split('/'), secret) : body;
 }
 
-function withField(parent: object, [name = '', ...rest]: readonly string[], value: string): object {
+/** The object with a value put in at these names; the value itself where there is no name. */
+export function withField(parent: object, [name, ...rest]: readonly string[], value: string | object): object {
+  if (name === undefined) return Object(value);
   if (rest.length === 0) return { ...parent, [name]: value };
   const child: unknown = (parent as Record<string, unknown>)[name];
   return { ...parent, [name]: withField(typeof child === 'object' && child !== null ? child : {}, rest, value) };
 }
 
-/** The headers that carry the secret, or its mac of the sent body. */
-export function secretHeaders(body: Buffer, place: SecretPlace, secret: string): Record<string, string> {
+/** The headers that carry the secret, or its mac of the body, as it is sent or before it was packed. */
+export function secretHeaders(
+  { sent, plain }: { sent: Buffer; plain: Buffer },
+  place: SecretPlace,
+  secret: string,
+): Record<string, string> {
   if (place.mode === 'header') return { [place.name]: secret };
   if (place.mode !== 'hmac') return {};
-  const mac = createHmac(place.algorithm, secret).update(body).digest(place.encoding);
+  const mac = createHmac(place.algorithm, secret)
+    .update(place.over === 'unpacked' ? plain : sent)
+    .digest(place.encoding);
   return { [place.header]: `${place.prefix}${mac}` };
 }

@@ -1,9 +1,14 @@
 import { z } from 'zod';
+import { seededRandom } from '../faults.js';
 import { deliveryShapes } from './bodies.js';
-import { SecretPlaceSchema } from './secrets.js';
+import { type SecretPlace, SecretPlaceSchema } from './secrets.js';
 
 const Probability = z.number().min(0).max(1);
 const Ms = z.int().min(0).max(86_400_000);
+
+export const codings = ['none', 'gzip', 'deflate', 'br'] as const;
+/** How the service tries an address before it takes a subscriber: not at all, by GET or HEAD, or with a challenge that it wants back. */
+export const looks = ['none', 'get', 'head', 'query', 'body'] as const;
 
 /** The settings that may differ between subscribers. */
 const Form = z.strictObject({
@@ -34,6 +39,16 @@ export const DeliverySettingsSchema = Form.extend({
   duplicated: Probability,
   /** The longest random delay of an announced delivery. Later deliveries may overtake it. */
   delayUpToMs: Ms,
+  /** Where a body holds its events, the former status of the order and the new one: a pointer to the list, "" for the body itself. Null: one
+   *  event is the body. */
+  eventsAt: z
+    .string()
+    .regex(/^(\/\w+)*$/, 'must be a JSON pointer, or empty')
+    .nullable(),
+  coding: z.enum(codings),
+  /** Does it put a slash behind addresses? */
+  slash: z.boolean(),
+  look: z.enum(looks),
   /** By id of the subscriber. */
   bySubscriber: z.record(z.string(), Form.partial()),
 });
@@ -56,5 +71,35 @@ export const defaultDeliverySettings: DeliverySettings = {
   lost: 0,
   duplicated: 0,
   delayUpToMs: 0,
+  ...{ eventsAt: null, coding: 'none', slash: false, look: 'none' },
   bySubscriber: {},
 };
+
+const secrets: SecretPlace[] = [
+  { mode: 'none' },
+  { mode: 'header', name: 'X-Hook-Token' },
+  { mode: 'body', pointer: '/auth/key' },
+  {
+    mode: 'hmac',
+    header: 'X-Hook-Signature',
+    algorithm: 'sha256',
+    encoding: 'hex',
+    prefix: 'sha256=',
+    over: 'received',
+  },
+  { mode: 'hmac', header: 'X-Hook-Signature', algorithm: 'sha256', encoding: 'base64', prefix: '', over: 'unpacked' },
+];
+
+/** Deliveries in a form that the seed draws, for whoever wants to find it out. */
+export function drawnForm(seed: number): DeliveryChange {
+  const random = seededRandom(seed);
+  const one = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
+  return {
+    shape: one(deliveryShapes.filter((shape) => shape !== 'test')),
+    eventsAt: one([null, '', '/events', '/data/items']),
+    coding: one(codings),
+    slash: one([true, false]),
+    look: one(looks),
+    secret: one(secrets),
+  };
+}

@@ -1,8 +1,9 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { Subscriber } from '../subscription/subscribers.js';
 import { type DeliveryFacts, type DeliveryShape, deliveryBody } from './bodies.js';
 import { type DeliveryFlaw, flawedBody, wrongPath } from './flaws.js';
 import type { DeliveryAttempt } from './ledger.js';
-import { type SecretPlace, secretHeaders, withSecretField } from './secrets.js';
+import { type SecretPlace, secretHeaders, withField, withSecretField } from './secrets.js';
 import type { DeliverySettings } from './settings.js';
 
 /** The subject of a delivery. */
@@ -77,16 +78,32 @@ function toMessage(
   const shape = form.shape ?? own?.shape ?? settings.shape;
   const place: SecretPlace = flaw === 'noSecret' ? { mode: 'none' } : (form.secret ?? own?.secret ?? settings.secret);
   const secret = flaw === 'wrongSecret' ? wrongSecret : subscriber.secretId;
-  const usual = Buffer.from(JSON.stringify(withSecretField(deliveryBody(shape, facts), place, secret)));
-  const body = flawedBody(flaw, usual, bytes);
+  const { eventsAt, coding, slash } = settings;
+  const eventOf = (status: string | undefined) =>
+    withSecretField(deliveryBody(shape, { ...facts, status }), place, secret);
+  const statuses = facts.previousStatus === undefined ? [facts.status] : [facts.previousStatus, facts.status];
+  // A flaw is one of a single event.
+  const isList = eventsAt !== null && flaw === undefined;
+  const content = isList ? withField({}, eventsAt.split('/').slice(1), statuses.map(eventOf)) : eventOf(facts.status);
+  const plain = flawedBody(flaw, Buffer.from(JSON.stringify(content)), bytes);
+  const body = packers[coding](plain);
+  const url = flaw === 'wrongPath' ? wrongPath(subscriber.hookAddress) : subscriber.hookAddress;
   return {
-    url: flaw === 'wrongPath' ? wrongPath(subscriber.hookAddress) : subscriber.hookAddress,
+    url: slash ? `${url}/` : url,
     headers: {
       'content-type': 'application/json',
       'user-agent': 'ride-service-sandbox',
-      ...secretHeaders(body, place, secret),
+      ...(coding !== 'none' && { 'content-encoding': coding }),
+      ...secretHeaders({ sent: body, plain }, place, secret),
     },
     body,
     isChunked: flaw === 'oversizedChunked',
   };
 }
+
+const packers: Record<DeliverySettings['coding'], (body: Buffer) => Buffer> = {
+  none: (body) => body,
+  gzip: gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
+};

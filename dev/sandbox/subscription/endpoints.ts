@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { request } from 'undici';
 import { type Answer, errorAnswer, jsonAnswer } from '../answers.js';
+import type { DeliverySettings } from '../delivery/settings.js';
 import { type Endpoint, refuseToken, type ServiceCall, withToken } from '../endpoint.js';
 import { refuseCompany } from '../order/endpoints.js';
 import { invalidBody, parsedBody, refuseHeaders } from '../request-checks.js';
@@ -13,12 +16,22 @@ import { type Subscriber, SubscriptionBodySchema } from './subscribers.js';
 export function subscriberEndpoints(state: SandboxState): Endpoint[] {
   const refuse = (token: IssuedToken | undefined, { query }: ServiceCall): Answer | undefined =>
     refuseToken(token) ?? refuseScoped(token) ?? refuseCompany(state, query.businessId);
+  const create = withToken(state.tokens, {
+    ...{ operation: 'createSubscriber', method: 'POST', url: '/v1/subscribers' },
+    refuse: (token, call) => refuse(token, call) ?? refuseHeaders(call),
+    answer: ({ body }) => answerCreate(state, body),
+  });
   return [
-    withToken(state.tokens, {
-      ...{ operation: 'createSubscriber', method: 'POST', url: '/v1/subscribers' },
-      refuse: (token, call) => refuse(token, call) ?? refuseHeaders(call),
-      answer: ({ body }) => answerCreate(state, body),
-    }),
+    {
+      ...create,
+      async prepare(call) {
+        const prepared = await create.prepare(call);
+        const { data } = SubscriptionBodySchema.safeParse(parsedBody(call.body));
+        const isRight = !data || (await answersLook(data.hook_address, state.deliveries.settings().look));
+        const refusal = () => errorAnswer(400, 'HOOK_ADDRESS_UNREACHABLE', 'the address does not answer as it must');
+        return isRight ? prepared : { ...prepared, answer: refusal };
+      },
+    },
     withToken(state.tokens, {
       ...{ operation: 'listSubscribers', method: 'GET', url: '/v1/subscribers', refuse },
       answer: () => answerList(state),
@@ -28,6 +41,18 @@ export function subscriberEndpoints(state: SandboxState): Endpoint[] {
       answer: ({ params: { id = '' } }) => answerDelete(state, id),
     }),
   ];
+}
+
+/** Tries an address before it becomes one of a subscriber (assumed: many services do). */
+async function answersLook(address: string, look: DeliverySettings['look']): Promise<boolean> {
+  if (look === 'none') return true;
+  const challenge = randomUUID();
+  const url = look === 'query' ? `${address}?challenge=${challenge}` : address;
+  const method = look === 'body' ? 'POST' : look === 'head' ? 'HEAD' : 'GET';
+  const body = look === 'body' ? JSON.stringify({ challenge }) : null;
+  const reply = await request(url, { method, body, signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
+  const text = (await reply?.body.text()) ?? '';
+  return reply?.statusCode === 200 && (look === 'query' || look === 'body' ? text.includes(challenge) : true);
 }
 
 /** Subscriptions need a token that was requested without scope (given); 403 for any other is assumed. */

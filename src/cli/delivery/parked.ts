@@ -174,12 +174,12 @@ async function openParked(session: Session, key: ParkedDeliveryKey, keys: KeyRin
   const { sealed, eventType } = parseParkedDeliveryInput((await decodeAll(client, payloads))[0]);
   if (sealed === '') return null;
   const sealer = createSealer(keys);
-  const { rawBody, headers } = await openContent(sealer, key, sealed);
+  const { unpacked, headers } = await openContent(sealer, key, sealed);
   const secrets = await readSecrets(session, sealer, { account: key.account, eventType });
   return {
     contentType: headers['content-type'] ?? null,
-    body: isUtf8(rawBody) ? shownBody(rawBody.toString(), secrets) : null,
-    bytes: rawBody.length,
+    body: isUtf8(unpacked) ? shownBody(unpacked.toString(), secrets) : null,
+    bytes: unpacked.length,
   };
 }
 

@@ -15,8 +15,9 @@ import { mustNameOrder } from '../../domain/subscription/subscription.js';
 import type { SubscriptionKey } from '../../domain/workflow-ids.js';
 import type { DeliveryPort } from '../delivery-port.js';
 
-/** Checks a delivery that was admitted by its path alone. Gives why it must be parked, or null. Rejects while it cannot check. */
-export type DeliveryCheck = (delivery: Delivery) => Promise<ParkReason | null>;
+/** Checks a delivery that was admitted by its path alone. Gives why it must be parked, or null. `apart`: it was several events, each of
+ *  which is now durable as a delivery of its own. Rejects while it cannot check. */
+export type DeliveryCheck = (delivery: Delivery) => Promise<ParkReason | null | 'apart'>;
 
 /** Receives the results of forwarded deliveries, for metrics. */
 export type OnForwarded = (about: SubscriptionKey, result: DeliveryResult | 'parked', deliveries: number) => void;
@@ -36,7 +37,7 @@ const parkedAtOnce = 8;
  */
 export function createRouting({ port, check, onForwarded }: RoutingPorts) {
   /** Why the delivery must be parked; null: it goes to its run. */
-  async function judge(delivery: Delivery): Promise<ParkReason | null> {
+  async function judge(delivery: Delivery): ReturnType<DeliveryCheck> {
     const { parkReason, uncheckedGeneration, eventType, orderId } = delivery;
     const refusal = uncheckedGeneration === undefined ? null : await check(delivery);
     if (refusal !== null || parkReason !== undefined) return refusal ?? parkReason ?? null;
@@ -70,6 +71,7 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts) {
     for (const [index, delivery] of deliveries.entries()) {
       const verdict = verdicts[index];
       if (verdict?.status !== 'fulfilled') note(verdict?.reason);
+      else if (verdict.value === 'apart') done.add(delivery);
       else if (verdict.value === null) toSignal.push(delivery);
       else toPark.push([delivery, verdict.value]);
     }

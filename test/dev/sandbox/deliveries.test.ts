@@ -2,11 +2,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { deliveryShapes } from '../../../dev/sandbox/delivery/bodies.js';
 import type { DeliveryRequestInput } from '../../../dev/sandbox/delivery/requests.js';
 import type { SecretPlace } from '../../../dev/sandbox/delivery/secrets.js';
-import type { DeliveryChange } from '../../../dev/sandbox/delivery/settings.js';
+import { type DeliveryChange, drawnForm } from '../../../dev/sandbox/delivery/settings.js';
 import { type Sandbox, startSandbox } from '../../../dev/sandbox/sandbox.js';
 import type { VerificationSettings } from '../../../src/webhooks/verification.js';
 import { account, aStand, businessId, type IngressStand } from '../../webhooks/ingress-stand.js';
-import { quietOrder } from './calls.js';
+import { call, newToken, quietOrder } from './calls.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
 const capability = '1.the-mac-in-the-path';
@@ -84,8 +84,8 @@ describe('the ingress reads a delivery of the sandbox', () => {
 const modes: Exclude<SecretPlace, { mode: 'none' }>[] = [
   { mode: 'header', name: 'X-Check' },
   { mode: 'body', pointer: '/secret_id' },
-  { mode: 'hmac', header: 'X-Signature', algorithm: 'sha256', encoding: 'hex', prefix: '' },
-  { mode: 'hmac', header: 'X-Signature', algorithm: 'sha256', encoding: 'base64', prefix: 'sha256=' },
+  { mode: 'hmac', header: 'X-Signature', algorithm: 'sha256', encoding: 'hex', prefix: '', over: 'received' },
+  { mode: 'hmac', header: 'X-Signature', algorithm: 'sha256', encoding: 'base64', prefix: 'sha256=', over: 'received' },
 ];
 
 describe('the ingress verifies the secret of the sandbox', () => {
@@ -116,3 +116,44 @@ it.each<[DeliveryRequestInput, string, object[]]>([
   expect(await answers(request)).toBe(code);
   expect(ingress.store.deliveries).toMatchObject(kept);
 });
+
+it.each(Array.from({ length: 12 }, (_, seed) => seed))(
+  'the ingress takes deliveries in the form that seed %i draws, at an address that the service has tried, by a profile alone',
+  async (seed) => {
+    const form = drawnForm(seed);
+    sandbox = await startSandbox({ speed: 1_000, business: { businessId }, deliveries: form });
+    onTestFinished(() => sandbox.close());
+    const { eventsAt = null, look, secret = { mode: 'none' } } = form;
+    const answer = seed % 2 === 0 ? 'text' : 'json';
+    const inFirst = eventsAt === null ? '' : `${eventsAt}/0`;
+    const verifications = { none: { mode: 'path' }, body: { mode: 'body', pointer: `${inFirst}/auth/key` } } as const;
+    const isAlike = secret.mode === 'header' || secret.mode === 'hmac';
+    ingress = await aStand({
+      verification: isAlike ? (secret as VerificationSettings) : verifications[secret.mode],
+      delivery: {
+        events: [`${eventsAt ?? ''}/*`],
+        ...(look === 'query' && { challenge: { mode: look, name: 'challenge', answer } }),
+        ...(look === 'body' && { challenge: { mode: look, pointer: '/challenge', answer } }),
+      },
+    });
+    const token = await newToken(sandbox, 'business', { scope: null });
+    const subscribe = (address: string) => {
+      const json = 'application/json';
+      const headers = { authorization: `Bearer ${token}`, accept: json, 'content-type': json };
+      const body = JSON.stringify({ hook_address: address, event_types: 'status_changed' });
+      return call('POST', `${sandbox.url}/v1/subscribers?businessId=${businessId}`, headers, body);
+    };
+    expect((await subscribe(`${ingress.addressOf()}x`)).status).toBe(look === 'none' ? 201 : 400);
+    const { status, json } = await subscribe(ingress.addressOf());
+    expect(status).toBe(201);
+    const context = `subscription/${account}/status_changed`;
+    const secrets = [await ingress.sealer.seal((json as { secret_id: string }).secret_id, context)];
+    ingress.memos.set(context, { accepted: [{ generation: 'g1', until: null, secrets, isSecretLost: false }] });
+
+    sandbox.addOrder(quietOrder('business', 'b-1'));
+    sandbox.setStatus('business', 'b-1', 'Confirmed');
+    const kept = () => ingress.store.deliveries.map((one) => [one.orderId, one.status, one.parkReason]);
+    const told = eventsAt === null ? ['Confirmed'] : ['Routing', 'Confirmed'];
+    await expect.poll(kept).toEqual(told.map((word) => ['b-1', word, undefined]));
+  },
+);
