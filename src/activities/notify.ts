@@ -53,7 +53,8 @@ export function createNotifyActivities({ send, now = Date.now, random = Math.ran
 /** A name may stand for a private address by mistake and for a while, such as during a change of its records. */
 const addressAgainMs = 600_000;
 
-const forGood = (type: string, message: string): ApplicationFailure => ApplicationFailure.nonRetryable(message, type);
+const forGood = (type: string, message: string, ...details: unknown[]): ApplicationFailure =>
+  ApplicationFailure.nonRetryable(message, type, ...details);
 
 function toFailure(outcome: Exclude<NotifyOutcome, { kind: 'busy' }>, host: string, now: number): ApplicationFailure {
   switch (outcome.kind) {
@@ -74,14 +75,16 @@ function toFailure(outcome: Exclude<NotifyOutcome, { kind: 'busy' }>, host: stri
 
 type Answer = Extract<NotifyOutcome, { kind: 'answered' }>;
 
+/** The status is the one detail. */
 function toRefusal({ status, retryAfter }: Answer, host: string, now: number): ApplicationFailure {
-  if (status === 410) return forGood('ReceiverGone', `${host} wants no more (HTTP 410).`);
+  if (status === 410) return forGood('ReceiverGone', `${host} wants no more (HTTP 410).`, status);
   const isFinal = status >= 400 && status < 500 && !passing4xx.includes(status);
-  if (isFinal) return forGood('NotifyRefused', `${host} refused with HTTP ${status}.`);
+  if (isFinal) return forGood('NotifyRefused', `${host} refused with HTTP ${status}.`, status);
   const waitMs = retryAfterMs({ 'retry-after': retryAfter }, { now, maxWaitMs: maxRetryAfterMs });
   return ApplicationFailure.create({
     type: 'ReceiverUnavailable',
     message: `${host} answered HTTP ${status}.`,
+    details: [status],
     ...(waitMs === undefined ? {} : { nextRetryDelay: toDelay(waitMs) }),
   });
 }

@@ -20,7 +20,6 @@ it.each([200, 202, 204, 299])('a notice is delivered after HTTP %i', async (stat
 it.each<[string, NotifyOutcome]>([
   ['ReceiverGone', answered(410)],
   ['NotifyRefused', answered(400)],
-  ['NotifyRefused', answered(403)],
   ['NotifyRefused', answered(404)],
   ['OriginNotAllowed', { kind: 'originNotAllowed' }],
 ])('a notice fails for good as %s after %j', async (type, outcome) => {
@@ -28,7 +27,12 @@ it.each<[string, NotifyOutcome]>([
 });
 
 it.each([301, 307, 401, 408, 425, 429, 500, 503])('a notice is tried again after HTTP %i', async (status) => {
-  expect(await failureOf(answered(status))).toMatchObject({ type: 'ReceiverUnavailable', nonRetryable: false });
+  const failed = { type: 'ReceiverUnavailable', nonRetryable: false, details: [status] };
+  expect(await failureOf(answered(status))).toMatchObject(failed);
+});
+
+it('a notice that was refused says with which status, apart from the words', async () => {
+  for (const status of [403, 410]) expect((await failureOf(answered(status)))?.details).toEqual([status]);
 });
 
 it('a notice is tried again when the receiver does not answer', async () => {

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
-import { afterEach, describe, expect, inject, it } from 'vitest';
+import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 import { parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
 import { nowhere, runHere } from '../cli/fake-process.js';
 import { newRide } from '../dev/sandbox/booking-calls.js';
 import { newDelivery } from '../support/delivery/deliveries.js';
 import { jsonFile } from '../support/json-file.js';
+import { startNotices } from '../support/notify/notices.js';
 import { useNotifyReceiver } from '../support/notify/receiver.js';
 import { useOrderStack } from '../support/order/stack.js';
+import { patient } from '../support/patience.js';
 import { account, completes, goesOn, requestedRide } from '../support/ride/rides.js';
 import { webhookEnv } from '../support/subscription/subscriptions.js';
 
@@ -165,6 +167,49 @@ describe('the option --notify', () => {
   it.each(['orders', 'ftp://x/', ':signal', 'workflow:', 'http://'])('does not take %s', async (who) => {
     const { exitCode, stderr } = await runHere(['order', 'follow', 'partner', '42', '--notify', who], nowhere);
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringMatching(/notify/) });
+  });
+});
+
+describe('the commands notice list and notice resend', () => {
+  interface Listed {
+    id: string;
+    status: number;
+    state: string;
+  }
+  const host = () => new URL(receiver.origin).host;
+  const listed = async (...argv: string[]): Promise<Listed[]> => (await told('notice', ...argv)).lines[0].notices;
+
+  it('show what a receiver refused, and send it again under the same id: one, then by filter, each once', async () => {
+    const path = `/${randomUUID()}/s3cret`;
+    receiver.answer(path, 400, 403, 500, 204);
+    const run = await startNotices(stack, receiver.origin + path, 3);
+    const requests = () => receiver.received.filter((one) => one.path === path);
+    const numbers = () => receiver.taken(path);
+    await expect.poll(numbers).toEqual(['3']);
+    const missed = await vi.waitFor(async () => {
+      const all = await listed('list', '--receiver', host());
+      expect(all.map(({ status }) => status)).toEqual([400, 403]);
+      return all;
+    }, patient);
+    const { stdout } = await cli('notice', 'list', '--since', '1h');
+    expect(stdout).toMatch(new RegExp(`^20.+ ${host()} +HTTP 400 +order.changed +${missed[0]?.id}$`, 'm'));
+    expect(stdout + JSON.stringify(missed)).not.toContain('s3cret');
+    expect(await listed('list', '--receiver', 'elsewhere.example')).toEqual([]);
+    expect(await listed('list', '--account', 'partner')).toEqual([]);
+
+    const second = String(missed[1]?.id);
+    const both = await Promise.all([listed('resend', second), cli('notice', 'resend', second)]);
+    expect(both[0]).toMatchObject([{ id: second, status: 403, state: 'resent' }]);
+    await expect.poll(numbers).toEqual(['3', '2']);
+    const again = async () => (await told('notice', 'resend', second)).lines[0];
+    await expect.poll(again).toMatchObject({ error: { code: 'NotMissed' } }); // the list is a moment late
+
+    expect(await listed('resend', '--receiver', host())).toMatchObject([{ id: missed[0]?.id }]);
+    expect(await run.result()).toEqual({ missed: null });
+    expect(numbers()).toEqual(['3', '2', '1']);
+    const ids = requests().map(({ id }) => id);
+    expect(ids).toEqual([ids[0], ids[1], ids[2], ids[2], ids[1], ids[0]]);
+    expect(new Set(ids).size).toBe(3);
   });
 });
 

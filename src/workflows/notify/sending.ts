@@ -22,7 +22,7 @@ export const sendNotice = (notice: Notice, run: string): Promise<NoticeFate> =>
 
 /** The deadline of one request is 15 s. Only this timeout reveals a dead worker. */
 const startToCloseTimeout = 30_000;
-/** The run gives a notice up a day after the change ... */
+/** The run gives a notice up a day after the change, or after a person has had it sent again ... */
 const giveUpMs = 86_400_000;
 /** ... but tries it first: the day may have passed while no worker was alive. */
 const leastMs = 60_000;
@@ -30,10 +30,13 @@ const retry = { initialInterval: 2_000, backoffCoefficient: 2, maximumInterval: 
 /** Token requests, on the same queue, go first. */
 const priority = { priorityKey: 4 };
 
-async function requestNotice({ to: url, number, at, type, data }: Notice, run: string): Promise<NoticeFate> {
+async function requestNotice(
+  { to: url, number, at, type, data, resentAt = at }: Notice,
+  run: string,
+): Promise<NoticeFate> {
   const { notifyUrl } = proxyActivities<NotifyActivities>({
     startToCloseTimeout,
-    scheduleToCloseTimeout: Math.max(Date.parse(at) + giveUpMs - Date.now(), leastMs),
+    scheduleToCloseTimeout: Math.max(Date.parse(resentAt) + giveUpMs - Date.now(), leastMs),
     retry,
     priority,
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
@@ -74,10 +77,11 @@ const reasonByType: ReadonlyMap<string, MissedReason> = new Map([
   ['AddressNotAllowed', 'addressNotAllowed'],
 ]);
 
-function toFate({ type, message: why, nonRetryable }: ApplicationFailure): Missed {
+function toFate({ type, message: why, nonRetryable, details }: ApplicationFailure): Missed {
+  const answer = typeof details?.[0] === 'number' ? { status: details[0] } : {};
   const reason = reasonByType.get(type ?? '');
-  if (reason === undefined && !nonRetryable) return expired;
-  return { kind: 'missed', reason: reason ?? 'refused', why };
+  if (reason === undefined && !nonRetryable) return { ...expired, ...answer };
+  return { kind: 'missed', reason: reason ?? 'refused', why, ...answer };
 }
 
 interface CountedNotices {
