@@ -13,9 +13,9 @@ import {
 } from '@temporalio/workflow';
 import type { NotifyActivities, StoreActivities } from '../../activities/notify.js';
 import type { MissedReason, Notice, NoticeFate, StoredChange } from '../../domain/notify/notices.js';
-import { hostOf, store } from '../../domain/notify/receivers.js';
+import { operator, shownUrl, store } from '../../domain/notify/receivers.js';
 
-/** Sends one notice to its URL or the store, with as many attempts as it takes. `run`: the first run of those that tell it. Cancelled, it lets a
+/** Sends one notice to its URL, the store or the operator, with as many attempts as it takes. `run`: the first run of those that tell it. Cancelled, it lets a
  *  request under way end first, and throws `CancelledFailure` if that decides nothing. */
 export const sendNotice = (notice: Notice, run: string): Promise<NoticeFate> =>
   notice.to === store ? recordChange(notice, run) : requestNotice(notice, run);
@@ -40,9 +40,9 @@ async function requestNotice(
     retry,
     priority,
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-    summary: `Tell ${hostOf(url)} of change ${number}`,
+    summary: `Tell ${shownUrl(url)} of change ${number}`,
   });
-  const { origin } = new URL(url);
+  const origin = url === operator ? operator : new URL(url).origin;
   try {
     await notifyUrl({ url, event: { type, timestamp: at, data }, run, number });
     countNotices({ outcome: 'told', origin });
