@@ -92,7 +92,8 @@ type Answer = Extract<NotifyOutcome, { kind: 'answered' }>;
 
 /** The status is the one detail. */
 function toRefusal({ status, retryAfter }: Answer, host: string, now: number): ApplicationFailure {
-  if (status === 410) return forGood('ReceiverGone', `${host} wants no more (HTTP 410).`, status);
+  // What the operator is told ends by settings alone.
+  if (status === 410 && host !== operator) return forGood('ReceiverGone', `${host} wants no more (HTTP 410).`, status);
   const isFinal = status >= 400 && status < 500 && !passing4xx.includes(status);
   if (isFinal) return forGood('NotifyRefused', `${host} refused with HTTP ${status}.`, status);
   const waitMs = retryAfterMs({ 'retry-after': retryAfter }, { now, maxWaitMs: maxRetryAfterMs });
@@ -106,10 +107,10 @@ function toRefusal({ status, retryAfter }: Answer, host: string, now: number): A
 
 /** Temporal, as the events of the operator need it. */
 export interface NeedsPort {
-  /** The open runs that need a person, at most a thousand. The list is a second or so behind the runs. */
+  /** The open runs that need a person. The list is a second or so behind the runs. */
   list(): Promise<Need[]>;
-  /** What one of them shows now; null: it needs no person. */
-  read(workflowId: string): Promise<Need | null>;
+  /** What these runs show now; null: it needs no person. */
+  read(workflowIds: readonly string[]): Promise<(Need | null)[]>;
 }
 
 /** The activity that watches for what needs a person, as workflows see it. */
@@ -126,15 +127,11 @@ export const createOperatorActivities = ({
   /** Completes with what has changed since `known`. Until then each attempt is one look at the list. */
   async watchNeeds({ known, everyMs }: { known: readonly Need[]; everyMs: number }): Promise<NeedChange[]> {
     toOperatorUrl(operatorUrl);
-    const suspects = suspectsIn(await needs.list(), known).slice(0, mostAtOnce);
-    const seen = await Promise.all(
-      suspects.map(async (workflowId) => ({
-        before: known.find((one) => one.workflowId === workflowId) ?? null,
-        now: await needs.read(workflowId),
-      })),
-    );
-    const changes = seen.filter(({ before, now }) => before?.code !== now?.code);
-    if (changes.length > 0) return changes;
+    const suspects = suspectsIn(await needs.list(), known);
+    const before = new Map(known.map((one) => [one.workflowId, one]));
+    const seen = (await needs.read(suspects)).map((now, n) => ({ before: before.get(suspects[n] ?? '') ?? null, now }));
+    const changes = seen.filter((change) => change.before?.code !== change.now?.code);
+    if (changes.length > 0) return changes.slice(0, mostAtOnce);
     throw notYet('No run needs a person that did not before, or no longer.', everyMs);
   },
 });

@@ -18,7 +18,6 @@ import {
   fromSubscriptionId,
 } from '../domain/workflow-ids.js';
 import { runOf } from '../temporal/runs.js';
-import { needsPerson } from '../temporal/visibility.js';
 import {
   orderTrailQuery,
   reportStatusQuery,
@@ -62,9 +61,9 @@ async function findRunsInNeed(
   return { rows: [...accounts, ...rows.filter(isFirst)], hasMore };
 }
 
-/** The running runs of every type that need a person. */
+/** The running runs of every type that need a person. A parked delivery always does. */
 export const attentionQuery = (account: AccountName | undefined): string =>
-  allOf(isRunning, needsPerson, isOfAccount(account));
+  allOf(isRunning, `(${names.attention} IS NOT NULL OR WorkflowType = 'parkedDelivery')`, isOfAccount(account));
 
 /** False for a token or an order whose trouble the watch of the account shows for all its orders. */
 const isFirst = ({ kind, account, code }: RunInNeed, _: number, all: readonly RunInNeed[]): boolean =>

@@ -3,7 +3,6 @@ import type { AccountName } from '../domain/keys.js';
 import { type MissedNotice, missedStatus } from '../domain/notify/notices.js';
 import { publishedMissed } from '../domain/published.js';
 import { quote } from '../domain/search-attribute-names.js';
-import { fromNoticesId } from '../domain/workflow-ids.js';
 import { receiverSecret, toWebhookSecret } from '../notify-http/receiver-secret.js';
 import { runOf } from '../temporal/runs.js';
 import { resendRequestedSignal } from '../workflows/messages.js';
@@ -78,11 +77,10 @@ export const noticeCommands: Noun = {
   ],
 };
 
-/** A notice that its receiver missed. `about`: the run that told it. */
+/** A notice that its receiver missed. */
 interface Missed extends MissedNotice {
   id: string;
   account: string | null;
-  about: string;
   workflowId: string;
 }
 
@@ -100,11 +98,8 @@ async function find(session: Session, { noticeId, account, since, receiver }: Fi
     noticeId && `WorkflowId = ${quote(runIdIn(noticeId))}`,
   );
   const { rows, hasMore } = await listRuns(session, query, limit, ({ workflowId, memo, typedSearchAttributes }) => {
-    const run = {
-      about: fromNoticesId(workflowId)?.about ?? '',
-      account: typedSearchAttributes.get(rideAccountKey) ?? null,
-    };
-    return publishedMissed(memo).map((one) => ({ id: idOf(workflowId, one.number), workflowId, ...run, ...one }));
+    const run = { workflowId, account: typedSearchAttributes.get(rideAccountKey) ?? null };
+    return publishedMissed(memo).map((one) => ({ id: idOf(workflowId, one.number), ...run, ...one }));
   });
   const isMeant = ({ id, to, missedAt }: Missed) =>
     (noticeId ?? id) === id && (receiver ?? to) === to && Date.parse(missedAt) >= from;

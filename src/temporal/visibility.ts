@@ -134,9 +134,6 @@ const call = <R>(services: SearchAttributeServices, request: () => Promise<R>): 
 // Temporal Cloud has no operator service; the code of its answer has changed over time.
 const isDenial = (error: unknown): boolean => isGrpc(error, 'PERMISSION_DENIED', 'UNIMPLEMENTED', 'UNAUTHENTICATED');
 
-/** The condition for runs of every type that need a person, if they are open. A parked delivery always does. */
-export const needsPerson = `(${searchAttributeNames.attention} IS NOT NULL OR WorkflowType = 'parkedDelivery')`;
-
 /** Counts the runs of a task queue that are open and meet this condition. */
 async function countOpen(client: Client, taskQueue: string, condition: string, withinMs: number): Promise<number> {
   const query = `TaskQueue = ${quote(taskQueue)} AND ExecutionStatus = 'Running' AND ${condition}`;

@@ -68,12 +68,13 @@ it('a notice for the operator goes to the URL in the settings of the worker, whi
     const sent: string[] = [];
     const send = async ({ url: to }: NotifyInput) => {
       sent.push(to);
-      return answered(400);
+      return answered(410);
     };
     const { notifyUrl } = createNotifyActivities({ send, operatorUrl });
     return { sent, failure: (await attemptOnce({}, () => notifyUrl(input))).failure };
   };
-  expect(await failWith(url)).toMatchObject({ sent: [url], failure: { message: 'operator refused with HTTP 400.' } });
+  const refused = { type: 'NotifyRefused', message: 'operator refused with HTTP 410.' };
+  expect(await failWith(url)).toMatchObject({ sent: [url], failure: refused });
   const elsewhere = { type: 'OperatorUnset', nonRetryable: false, nextRetryDelay: 60_000 };
   expect(await failWith(null)).toMatchObject({ sent: [], failure: elsewhere });
 });
@@ -96,7 +97,10 @@ it('the operator is told of what the runs themselves show, whatever the list say
   const [old, gone, other, late] = [need('old', 'a'), need('gone', 'a'), need('other', 'a'), need('late', 'a')];
   const changed = { ...other, code: 'b' };
   const shown = new Map([old, changed].map((one) => [one.workflowId, one]));
-  const needs = { list: async () => [other, late], read: async (id: string) => shown.get(id) ?? null };
+  const needs = {
+    list: async () => [other, late],
+    read: async (ids: readonly string[]) => ids.map((id) => shown.get(id) ?? null),
+  };
   const look = (known: Need[], operatorUrl: string | null = url) => {
     const { watchNeeds } = createOperatorActivities({ needs, operatorUrl });
     return attemptOnce({}, () => watchNeeds({ known, everyMs: 30_000 }));

@@ -107,15 +107,11 @@ const withMissed = (before: NoticesInput, { number }: Notice, why: string): Noti
   missed: { count: (before.missed?.count ?? 0) + 1, last: number, why },
 });
 
-/** Forgets the oldest of those kept where they and those that wait are too many. */
+/** Forgets the oldest of those kept if, with those that wait, they are one too many. */
 function fitting(before: NoticesInput): NoticesInput {
-  const { waiting, kept = [], maxWaiting } = before;
-  const excess = Math.max(0, waiting.length + kept.length - maxWaiting);
-  const forgotten = kept.slice(0, excess);
-  return forgotten.reduce(
-    (after, { notice, why }) => withMissed(after, notice, why),
-    forgotten.length > 0 ? { ...before, kept: kept.slice(excess) } : before,
-  );
+  const [oldest, ...kept] = before.kept ?? [];
+  if (!oldest || before.waiting.length + kept.length < before.maxWaiting) return before;
+  return withMissed({ ...before, kept }, oldest.notice, oldest.why);
 }
 
 const ResendRequestSchema = s.inputOf({ number: wholeNumber, missedAt: InstantSchema });
@@ -144,10 +140,7 @@ export type MissedNotice = s.Read<typeof MissedMemoSchema>[number];
 /** What a run of `notices` publishes. */
 export const toMissedMemo = ({ kept = [] }: NoticesInput): MissedNotice[] =>
   kept.map(({ notice: { number, type, at, to }, why: _, ...missed }) => ({
-    number,
-    type,
-    at,
-    to: shownUrl(to),
+    ...{ number, type, at, to: shownUrl(to) },
     ...missed,
   }));
 

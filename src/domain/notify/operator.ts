@@ -22,12 +22,15 @@ export interface NeedChange {
 /** What the operator is told of a change. */
 export function toOperatorEvent({ before, now }: NeedChange): { type: string; data: object } {
   if (now === null) return { type: 'attention.cleared', data: { ...before } };
-  if (now.workflowType === 'parkedDelivery') return { type: 'delivery.parked', data: now };
+  if (isParked(now)) return { type: 'delivery.parked', data: now };
   return { type: now.code === 'subscriptionSilent' ? 'subscription.silent' : 'attention.raised', data: now };
 }
 
-/** Must fit into one payload. If more runs need a person, the operator is told of them as others are done. */
-export const mostKnown = 1_000;
+/** All of them must fit into one payload. If more runs need a person, the operator is told of them as others are done. Parked deliveries have a
+ *  share of their own: a stranger who knows an address may have any number of them parked. */
+export const mostKnown = { parked: 200, others: 800 };
+
+const isParked = ({ workflowType }: Need): boolean => workflowType === 'parkedDelivery';
 
 /** What the operator knows after a change. */
 export const knownAfter = (known: readonly Need[], { before, now }: NeedChange): Need[] => [
@@ -45,6 +48,8 @@ export function suspectsIn(listed: readonly Need[], known: readonly Need[]): str
   const news = listed.filter((one) => codes.get(one.workflowId) !== one.code && !isOfAccount(one));
   const ids = new Set(listed.map(({ workflowId }) => workflowId));
   const gone = known.filter(({ workflowId }) => !ids.has(workflowId));
-  const suspects = [...gone, ...news.slice(0, Math.max(0, mostKnown - known.length))];
-  return [...new Set(suspects.map(({ workflowId }) => workflowId))];
+  const newsOf = (isMeant: (one: Need) => boolean, most: number): Need[] =>
+    news.filter(isMeant).slice(0, Math.max(0, most - known.filter(isMeant).length));
+  const others = newsOf((one) => !isParked(one), mostKnown.others);
+  return [...new Set([...gone, ...others, ...newsOf(isParked, mostKnown.parked)].map(({ workflowId }) => workflowId))];
 }

@@ -5,8 +5,8 @@ import { operator } from '../../domain/notify/receivers.js';
 import { defaultMaxEvents, isHistoryLong } from '../run-kit.js';
 import { give } from './notifier.js';
 
-/** An operator may be away for a day of trouble. All of them fit into one payload. */
-const maxWaiting = 1_000;
+/** Also the most of which the memo of the run of notices tells. */
+const maxWaiting = 200;
 
 /** What a run hands to the next one when it continues as new. Plain JSON. */
 interface OperatorTold {

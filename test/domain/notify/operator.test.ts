@@ -45,12 +45,17 @@ describe('what the operator is told', () => {
     );
   });
 
-  it('is bounded: the next run gets it as input', () => {
-    const many = Array.from({ length: mostKnown + 9 }, (_, n) =>
-      need('followOrder', `order/partner/${n}`, 'latePickup'),
-    );
-    expect(suspectsIn(many, [])).toHaveLength(mostKnown);
-    expect(suspectsIn([...many, order], many.slice(0, mostKnown))).toEqual([]);
+  it('is bounded, and parked deliveries, of which a stranger may cause any number, take no room from the rest', () => {
+    const some = (type: string) =>
+      Array.from({ length: 1_001 }, (_, n) =>
+        need(type, `${type}/${n}`, type === 'parkedDelivery' ? 'noOrderId' : 'a'),
+      );
+    const [flood, many] = [some('parkedDelivery'), some('followOrder')];
+    const known = flood.slice(0, mostKnown.parked);
+    expect(suspectsIn(flood, [])).toHaveLength(mostKnown.parked);
+    expect(suspectsIn([...flood, order], known)).toEqual([order.workflowId]);
+    expect(suspectsIn([...many, ...flood], known)).toHaveLength(mostKnown.others);
+    expect(suspectsIn([...many, ...flood, order], [...known, ...many.slice(0, mostKnown.others)])).toEqual([]);
   });
 
   it('holds nothing that another program has put into the search attributes of its runs', () => {
