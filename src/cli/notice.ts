@@ -84,8 +84,8 @@ interface Missed extends MissedNotice {
   workflowId: string;
 }
 
-/** Runs; each has up to a hundred. */
-const limit = 500;
+/** Runs. Receiver and time are in their memos, which no server can search. */
+const limit = 10_000;
 
 /** The id of a notice is that of its run, and its number there. */
 const idOf = (workflowId: string, number: number): string => `${workflowId.replace(/^notices\//, '')}/${number}`;
@@ -127,7 +127,7 @@ function toFilter({ noticeId, account, since, receiver }: Filter): Filter {
 async function resend(session: Session, filter: Filter): Promise<number> {
   const { rows, hasMore } = await find(session, filter);
   if (filter.noticeId !== undefined && rows.length === 0)
-    throw new CliFailure('NotMissed', `no such notice is kept to be sent again; see: faretrail notice list`);
+    throw new CliFailure('NotMissed', 'no such notice is kept to be sent again; see: faretrail notice list');
   const notices = await readEach(rows, async ({ number, missedAt, ...one }) => {
     const run = runOf(session.client, one.workflowId);
     const isSent = await run.signal(resendRequestedSignal, { number, missedAt }, { withinMs: callTimeoutMs });
