@@ -4,7 +4,7 @@ import type { Account, Cadence } from './domain/account.js';
 import { FaretrailError, InvalidInput } from './domain/errors.js';
 import { defaultWatch, noWatch } from './domain/order/concern.js';
 import { defaultTaskQueue } from './domain/task-queues.js';
-import { isLoopbackAddress, originRule, toOrigin } from './domain/web-address.js';
+import { isLoopbackAddress, originRule, receiverUrlRule, toOrigin, toReceiverUrl } from './domain/web-address.js';
 import type { ServiceProxy } from './ride-api/proxy.js';
 import { defaultMaxWaitMs } from './ride-api/refusal.js';
 import { type KeyRing, keyRecipe, sharesKey, signingForm, withHidden } from './sealing/key-ring.js';
@@ -154,7 +154,8 @@ export const loadWorkerConfig = (env: Env, readFile?: ReadFile): WorkerConfig =>
     const accounts = requireAccount(settings.accounts.filter(hasSecret), read);
     const sealingKeys = requireKeys('FARETRAIL_SEALING_KEYS', settings.sealingKeys, read);
     const traces = readTracing(read);
-    if (settings.notify.origins.length > 0) requireKeys('FARETRAIL_NOTIFY_SECRETS', settings.notify.secrets, read);
+    const { origins, operator } = settings.notify;
+    if (origins.length > 0 || operator) requireKeys('FARETRAIL_NOTIFY_SECRETS', settings.notify.secrets, read);
     return accounts && sealingKeys && { ...settings, accounts, sealingKeys, traces };
   });
 
@@ -320,16 +321,30 @@ interface NotifySettings {
   /** Each receiver gets secrets of its own made from these. */
   readonly secrets: KeyRing | null;
   readonly allowsPrivate: boolean;
+  /** Told of what needs a person. Its URL may hold a secret, so it is not enumerable. */
+  readonly operator: { url: string } | null;
 }
 
 /** The settings of a process that sends no notices. */
-const noNotify: NotifySettings = Object.freeze({ origins: [], secrets: null, allowsPrivate: false });
+const noNotify: NotifySettings = Object.freeze({ origins: [], secrets: null, allowsPrivate: false, operator: null });
 
-/** Reads `FARETRAIL_NOTIFY_*`. Problems name entries by position only. */
+/** Reads `FARETRAIL_NOTIFY_*` and `FARETRAIL_OPERATOR_URL`. Problems name entries by position only. */
 function readNotify(read: EnvReader): NotifySettings {
   const allowsPrivate = read.oneOf('FARETRAIL_NOTIFY_PRIVATE', ['true', 'false']) === 'true';
   const origins = readNotifyOrigins(read, allowsPrivate);
-  return Object.freeze({ origins, secrets: read.keyRing('FARETRAIL_NOTIFY_SECRETS', signingForm), allowsPrivate });
+  const secrets = read.keyRing('FARETRAIL_NOTIFY_SECRETS', signingForm);
+  return Object.freeze({ origins, secrets, allowsPrivate, operator: readOperator(read, allowsPrivate) });
+}
+
+const loopbackRule = 'is a loopback address; set FARETRAIL_NOTIFY_PRIVATE=true, or remove it';
+
+function readOperator(read: EnvReader, allowsPrivate: boolean): { url: string } | null {
+  const found = read.secret('FARETRAIL_OPERATOR_URL');
+  if (found === undefined) return null;
+  const value = toReceiverUrl(found.value);
+  if (value === undefined) read.refuse(found.setBy, receiverUrlRule);
+  else if (!allowsPrivate && value.startsWith('http:')) read.refuse(found.setBy, loopbackRule);
+  return value === undefined ? null : Object.defineProperty({ url: '' }, 'url', { value, enumerable: false });
 }
 
 function readNotifyOrigins(read: EnvReader, allowsPrivate: boolean): readonly string[] {
@@ -337,7 +352,7 @@ function readNotifyOrigins(read: EnvReader, allowsPrivate: boolean): readonly st
     const origin = toOrigin(entry);
     if (origin === undefined) return originRule;
     if (allowsPrivate || !origin.startsWith('http:')) return null;
-    return 'is a loopback address; set FARETRAIL_NOTIFY_PRIVATE=true, or remove it';
+    return loopbackRule;
   });
   return Object.freeze((entries ?? []).flatMap((entry) => toOrigin(entry) ?? []));
 }

@@ -8,6 +8,7 @@ import {
   createDeliveryActivities,
   createFollowingActivities,
   createNotifyActivities,
+  createOperatorActivities,
   createOrderActivities,
   createOrderReader,
   createProvenPaths,
@@ -39,6 +40,7 @@ import { createSealer, type Sealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { createClaims, createResetReader } from './temporal/claims.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
+import { createNeedsPort, startOperatorEvents } from './temporal/operator.js';
 import { replayAside } from './temporal/replays.js';
 import { createFollowedOrders, createRequestedRides } from './temporal/ride-runs.js';
 import { createTokenLeases } from './temporal/token-leases.js';
@@ -121,8 +123,11 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
   };
   const shared = { ...unversioned, ...toVersioning(config) };
   const { maxCachedWorkflows = cachedRuns() } = shared;
-  const { origins, secrets, allowsPrivate } = config.notify;
-  const notifySender = createNotifySender({ origins, allowsPrivate, secrets: secrets?.map(({ key }) => key) ?? [] });
+  const { origins, secrets, allowsPrivate, operator } = config.notify;
+  const operatorUrl = operator?.url ?? null;
+  const keys = secrets?.map(({ key }) => key) ?? [];
+  const notifySender = createNotifySender({ origins, allowsPrivate, operatorUrl, secrets: keys });
+  if (operatorUrl !== null) await startOperatorEvents(parts.client, config.taskQueue);
   const { main, ofAccounts, watching } = createActivities(parts, {
     send: watchNotices(notifySender.send),
     isLeaving: () => worker.whyNotPolling() !== null,
@@ -231,7 +236,8 @@ function createActivities(
   });
   const { listSubscribers, deleteSubscriber } = profile.operations;
   const ports = {
-    ...{ ...common, readOrder, accountWith, send, store },
+    ...{ ...common, readOrder, accountWith, send, store, operatorUrl: config.notify.operator?.url ?? null },
+    needs: createNeedsPort(client, taskQueue),
     startWatch: (name: AccountName) => watching.start(name),
     readReceipt: createReceiptReader(common),
     webhooks: webhookKeys && { ...createSealer(webhookKeys), ...createWebhookPaths(webhookKeys) },
@@ -258,6 +264,7 @@ function createActivities(
     main: {
       ...createFollowingActivities(ports),
       ...createNotifyActivities(ports),
+      ...createOperatorActivities(ports),
       ...createReplayActivities(ports),
       ...createRideChangeActivities(ports),
       ...createStoreActivities(ports),

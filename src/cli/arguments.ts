@@ -40,6 +40,7 @@ const known: Readonly<Record<string, [what: string, read: ((text: string) => unk
   eventType: ['what the service reports', eventTypes],
   operation: ['what to do', businessOperations],
   file: ['orders as CSV or JSON lines; - for standard input', (text) => text],
+  noticeId: ['its id, from the list', (text) => text],
   origin: ['where the URLs of a receiver begin', toKnownOrigin],
 };
 

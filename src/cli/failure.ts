@@ -15,6 +15,7 @@ const failures = {
   NotSubscribed: exitCodes.notFound,
   NotParked: exitCodes.notFound,
   NotRequested: exitCodes.notFound,
+  NotMissed: exitCodes.notFound,
   NothingKept: exitCodes.notFound,
   NotInPlace: exitCodes.failed,
   ContentUnreadable: exitCodes.failed,

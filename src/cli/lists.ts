@@ -44,6 +44,9 @@ function tellRefusal(error: unknown): never {
   throw new CliFailure('SearchAttributesMissing', message, { cause: error });
 }
 
+/** A page of the server holds no more. */
+const mostInPage = 1_000;
+
 /** What `read` makes of the first `limit` runs that match, open ones first, in the server's own order: not every server can sort. */
 export async function listRuns<Row>(
   { client, inTime }: Session,
@@ -51,7 +54,7 @@ export async function listRuns<Row>(
   limit: number,
   read: (info: WorkflowExecutionInfo) => Row[] | Promise<Row[]>,
 ): Promise<Found<Row>> {
-  const runs = client.workflow.list({ query, pageSize: limit + 1 })[Symbol.asyncIterator]();
+  const runs = client.workflow.list({ query, pageSize: Math.min(limit + 1, mostInPage) })[Symbol.asyncIterator]();
   const found: WorkflowExecutionInfo[] = [];
   while (found.length <= limit) {
     const next = await inTime(() => runs.next()).catch(tellRefusal);

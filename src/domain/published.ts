@@ -1,5 +1,6 @@
 import { parkReasons } from './delivery.js';
 import { PublishedInstantSchema } from './instant.js';
+import { MissedMemoSchema, type MissedNotice, missedMemoField } from './notify/notices.js';
 import { type OrderTrail, OrderTrailSchema } from './order/trail.js';
 import { type ParkedDelivery, ParkedDeliverySchema, parkedMemoField } from './parked.js';
 import * as s from './schema.js';
@@ -40,6 +41,10 @@ const parkedMemo = s.answerOf({
 /** The delivery in the memo of `parkedDelivery`; null until a worker has run it. */
 export const publishedDelivery = (memo: Record<string, unknown> | undefined): ParkedDelivery | null =>
   found(parkedMemo, memo?.[parkedMemoField]);
+
+/** The notices in the memo of `notices` that may be sent again. */
+export const publishedMissed = (memo: Record<string, unknown> | undefined): MissedNotice[] =>
+  found(MissedMemoSchema, memo?.[missedMemoField]) ?? [];
 
 const { account, orderId, status, terminal, deliveries } = OrderTrailSchema.fields;
 // A later release may know more outcomes and sources.

@@ -50,6 +50,8 @@ export function isCallableAddress(address: string, { allowsPrivate }: { allowsPr
 export interface NotifySenderOptions {
   /** Such as `https://orders.example.com`. */
   origins: readonly string[];
+  /** One URL more, whose origin callers may not name. */
+  operatorUrl?: string | null;
   /** Each origin has secrets of its own made from these. All sign; a receiver needs one. */
   secrets: readonly Uint8Array[];
   allowsPrivate: boolean;
@@ -63,11 +65,12 @@ export type NotifySender = ReturnType<typeof createNotifySender>;
 
 /** Makes the sender. It repeats nothing and follows no redirect. */
 export function createNotifySender(options: NotifySenderOptions) {
-  const { origins, secrets, allowsPrivate, lookUp, now = Date.now } = options;
+  const { origins, operatorUrl = null, secrets, allowsPrivate, lookUp, now = Date.now } = options;
   const limits = { ...defaultNotifyLimits, ...options.limits };
   const allows = (address: string) => isCallableAddress(address, { allowsPrivate });
   const agent = createGuardedAgent({ allows, ...(lookUp && { lookUp }) }, limits);
-  const signs = new Map(origins.map((origin) => [origin, createSignature(origin, secrets)]));
+  const allowed = operatorUrl === null ? origins : [...origins, operatorUrl];
+  const signs = new Map(allowed.map((one) => [one, createSignature(new URL(one).origin, secrets)]));
   const underWay = new Map<string, number>();
   let inAll = 0;
 
@@ -80,7 +83,7 @@ export function createNotifySender(options: NotifySenderOptions) {
   return {
     async send({ url, id, event, traceparent }: NotifyInput): Promise<NotifyOutcome> {
       const target = new URL(url);
-      const sign = signs.get(target.origin);
+      const sign = signs.get(target.origin) ?? signs.get(url);
       if (!sign) return { kind: 'originNotAllowed' };
       // A receiver that hangs must not take all the places of this worker.
       if (inAll >= limits.inAll || (underWay.get(target.origin) ?? 0) >= limits.perOrigin) return { kind: 'busy' };

@@ -1,6 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../domain/delivery.js';
-import type { Notice } from '../domain/notify/notices.js';
+import type { Notice, ResendRequest } from '../domain/notify/notices.js';
 import type { FollowRequest } from '../domain/order/input.js';
 import type { OrderChange, OrderTrail } from '../domain/order/trail.js';
 import type { ParkedDelivery, RoutedDelivery } from '../domain/parked.js';
@@ -26,6 +26,9 @@ export const followRequestedSignal = defineSignal<[FollowRequest]>('followReques
 
 /** A run gives a notice to the run that sends it to a URL or the store. Internal. */
 export const noticeGivenSignal = defineSignal<[Notice]>('noticeGiven');
+
+/** A person wants a notice sent again that its receiver missed. It may come twice. Internal. */
+export const resendRequestedSignal = defineSignal<[ResendRequest]>('resendRequested');
 
 /** Reads the order now and answers with the trail after that read. */
 export const refreshOrderUpdate = defineUpdate<OrderTrail>('refreshOrder');

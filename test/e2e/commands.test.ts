@@ -1,18 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
-import { afterEach, describe, expect, inject, it } from 'vitest';
+import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 import { parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
 import { nowhere, runHere } from '../cli/fake-process.js';
 import { newRide } from '../dev/sandbox/booking-calls.js';
 import { newDelivery } from '../support/delivery/deliveries.js';
 import { jsonFile } from '../support/json-file.js';
+import { startNotices } from '../support/notify/notices.js';
 import { useNotifyReceiver } from '../support/notify/receiver.js';
 import { useOrderStack } from '../support/order/stack.js';
+import { patient } from '../support/patience.js';
 import { account, completes, goesOn, requestedRide } from '../support/ride/rides.js';
 import { webhookEnv } from '../support/subscription/subscriptions.js';
 
 const receiver = useNotifyReceiver();
-const stack = useOrderStack(() => ({ env: { ...webhookEnv(), ...receiver.env } }));
+const stack = useOrderStack(() => {
+  const FARETRAIL_OPERATOR_URL = `${receiver.origin}/operator?key=s3cret`;
+  return { env: { ...webhookEnv(), ...receiver.env, FARETRAIL_OPERATOR_URL } };
+});
 afterEach(() => {
   stack.sandbox.clearFaults();
   stack.sandbox.setRideSettings({ script: null });
@@ -168,6 +173,49 @@ describe('the option --notify', () => {
   });
 });
 
+describe('the commands notice list and notice resend', () => {
+  interface Listed {
+    id: string;
+    status: number;
+    state: string;
+  }
+  const host = () => new URL(receiver.origin).host;
+  const listed = async (...argv: string[]): Promise<Listed[]> => (await told('notice', ...argv)).lines[0].notices;
+
+  it('show what a receiver refused, and send it again under the same id: one, then by filter, each once', async () => {
+    const path = `/${randomUUID()}/s3cret`;
+    receiver.answer(path, 400, 403, 500, 204);
+    const run = await startNotices(stack, receiver.origin + path, 3);
+    const requests = () => receiver.received.filter((one) => one.path === path);
+    const numbers = () => receiver.taken(path);
+    await expect.poll(numbers).toEqual(['3']);
+    const missed = await vi.waitFor(async () => {
+      const all = await listed('list', '--receiver', host());
+      expect(all.map(({ status }) => status)).toEqual([400, 403]);
+      return all;
+    }, patient);
+    const { stdout } = await cli('notice', 'list', '--since', '1h');
+    expect(stdout).toMatch(new RegExp(`^20.+ ${host()} +HTTP 400 +order.changed +${missed[0]?.id}$`, 'm'));
+    expect(stdout + JSON.stringify(missed)).not.toContain('s3cret');
+    expect(await listed('list', '--receiver', 'elsewhere.example')).toEqual([]);
+    expect(await listed('list', '--account', 'partner')).toEqual([]);
+
+    const second = String(missed[1]?.id);
+    const both = await Promise.all([listed('resend', second), cli('notice', 'resend', second)]);
+    expect(both[0]).toMatchObject([{ id: second, status: 403, state: 'resent' }]);
+    await expect.poll(numbers).toEqual(['3', '2']);
+    const again = async () => (await told('notice', 'resend', second)).lines[0];
+    await expect.poll(again).toMatchObject({ error: { code: 'NotMissed' } }); // the list is a moment late
+
+    expect(await listed('resend', '--receiver', host())).toMatchObject([{ id: missed[0]?.id }]);
+    expect(await run.result()).toEqual({ missed: null });
+    expect(numbers()).toEqual(['3', '2', '1']);
+    const ids = requests().map(({ id }) => id);
+    expect(ids).toEqual([ids[0], ids[1], ids[2], ids[2], ids[1], ids[0]]);
+    expect(new Set(ids).size).toBe(3);
+  });
+});
+
 // The last one: an account whose credentials were rejected rests for a minute.
 describe('the command attention', () => {
   const attention = ['attention', '--account', account, '--limit', '1000'] as const;
@@ -209,12 +257,48 @@ describe('the command attention', () => {
     });
   });
 
-  it('shows a delivery that is parked', async () => {
+  async function park() {
     const parked = { account, ...newDelivery(), reason: 'noOrderId', sealed: 'x' };
-    const { deliveryId: id, receivedAt: since } = parked;
     const start = { workflowId: parkedDeliveryId(parked), taskQueue: stack.config.taskQueue, args: [parked] };
-    const handle = await stack.client.workflow.start('parkedDelivery', start);
+    return { ...parked, handle: await stack.client.workflow.start('parkedDelivery', start) };
+  }
+
+  it('shows a delivery that is parked', async () => {
+    const { deliveryId: id, receivedAt: since, handle } = await park();
     await shows(handle, { kind: 'parked', id, code: 'noOrderId', since });
+  });
+
+  it('shows what the operator is told too, by a signed notice when it comes and when it goes', async () => {
+    const orderId = stack.newOrder('business', [['Driving', 0]]);
+    stack.sandbox.setFault({ kind: 'forbidden', orderId });
+    const handle = await stack.follow('business', orderId);
+    const { handle: parked } = await park();
+    const { taskQueue } = stack.config;
+    const start = { workflowId: `operator/${taskQueue}/test`, taskQueue, args: [{ everyMs: 200 }] };
+    const telling = await stack.client.workflow.start('operatorEvents', start);
+    const told = () => {
+      const mine = receiver.received.filter(({ id }) => id.startsWith(`msg_${telling.firstExecutionRunId}_`));
+      expect(mine.every(({ path }) => path === '/operator?key=s3cret')).toBe(true);
+      const about = ({ event }: (typeof mine)[number]) => event.data as unknown as Record<string, string>;
+      return mine.map((one) => [one.event.type, about(one).workflowId, about(one).code]);
+    };
+    const came = [
+      ['attention.raised', handle.workflowId, 'forbidden'],
+      ['delivery.parked', parked.workflowId, 'noOrderId'],
+    ];
+    await expect.poll(told, patient).toEqual(expect.arrayContaining(came));
+    await parked.terminate();
+    stack.sandbox.clearFaults();
+    stack.sandbox.setStatus('business', orderId, 'Completed');
+    const went = [
+      ['attention.cleared', handle.workflowId, 'forbidden'],
+      ['attention.cleared', parked.workflowId, 'noOrderId'],
+    ];
+    await handle.terminate();
+    await expect.poll(told, patient).toEqual(expect.arrayContaining(went));
+    const aboutThese = told().filter(([, id]) => id === handle.workflowId || id === parked.workflowId);
+    expect(aboutThese).toHaveLength(4);
+    await telling.terminate();
   });
 
   it('shows a subscription that waits for a token, and the token or the watch of the account, while credentials are refused', async () => {

@@ -1,7 +1,8 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type Env, loadConfig } from '../../src/config.js';
+import { type Env, loadConfig, loadWorkerConfig } from '../../src/config.js';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
-import { businessEnv, expectProblem, files, notifyEnv, partnerEnv } from './env.js';
+import { businessEnv, expectProblem, files, notifyEnv, partnerEnv, problemsOf, sealingEnv } from './env.js';
 
 describe('the configuration', () => {
   it('has the documented default for everything that is not set', () => {
@@ -12,7 +13,7 @@ describe('the configuration', () => {
       deployment: null,
       sealingKeys: null,
       webhookKeys: null,
-      notify: { origins: [], secrets: null, allowsPrivate: false },
+      notify: { origins: [], secrets: null, allowsPrivate: false, operator: null },
       payloads: { keys: null, encrypts: false },
       codec: { host: '127.0.0.1', port: 8481, origins: ['http://localhost:8233', 'http://127.0.0.1:8233'] },
       publicUrl: null,
@@ -152,6 +153,29 @@ describe('a setting that is wrong', () => {
     [{ ...businessEnv, FARETRAIL_BUSINESS_ID: '42' }, 'FARETRAIL_BUSINESS_ID: must be the UUID of the company'],
   ])('is one problem beside settings that are right: %j', (env, problem) => {
     expectProblem(() => loadConfig(env), problem);
+  });
+});
+
+describe('the URL of the operator', () => {
+  const url = 'https://ops.example/hooks/HIDDEN?key=HIDDEN';
+
+  it('is one that no printing shows, from a variable or a file, and needs the secrets that sign', () => {
+    const file = loadConfig({ FARETRAIL_OPERATOR_URL_FILE: '/run/url' }, () => `${url}\n`).notify.operator;
+    for (const operator of [loadConfig({ FARETRAIL_OPERATOR_URL: url }).notify.operator, file]) {
+      expect(operator).toHaveProperty('url', url);
+      expect(inspect(operator) + JSON.stringify(operator)).not.toContain('HIDDEN');
+    }
+    const env = { ...partnerEnv, ...sealingEnv, FARETRAIL_OPERATOR_URL: url };
+    expectProblem(() => loadWorkerConfig(env), 'FARETRAIL_NOTIFY_SECRETS: missing');
+  });
+
+  it.each([
+    ['http://ops.example/HIDDEN', 'must be an https URL'],
+    ['https://u:HIDDEN@ops.example/', 'must be an https URL'],
+    ['http://127.0.0.1:9000/HIDDEN', 'is a loopback address; set FARETRAIL_NOTIFY_PRIVATE=true'],
+  ])('is not %s', (value, problem) => {
+    expectProblem(() => loadConfig({ FARETRAIL_OPERATOR_URL: value }), `FARETRAIL_OPERATOR_URL: ${problem}`);
+    expect(problemsOf(() => loadConfig({ FARETRAIL_OPERATOR_URL: value })).join()).not.toContain('HIDDEN');
   });
 });
 

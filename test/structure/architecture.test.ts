@@ -53,7 +53,6 @@ it.each([
   ['Socket.prototype.read = skip', 'a patched prototype'],
   ['service.listTaskQueuePartitions(request)', 'names of partitions'],
   ['const { read } = proxyLocalActivities({})', 'a local activity'],
-  ["if (patched('change'))", 'a patch of workflow code'],
   ['const port =\n  process.env.PORT', 'a read of the environment in a folder'],
   ['const blanks = / +/gu;', 'a regular expression with a state'],
   ["const blanks = new RegExp(' +', 'y');", 'a regular expression with a state'],

@@ -54,7 +54,6 @@ const rules: readonly Rule[] = [
   { what: 'a patched prototype', found: /\.prototype\.\w+ =|\bsocket\.(?:read|write) =/ },
   { what: 'names of partitions', found: /\blistTaskQueuePartitions\b/ },
   { what: 'a local activity', found: /\bproxyLocalActivities\b/ },
-  { what: 'a patch of workflow code', found: /\b(?:patched|deprecatePatch)\b\(/ },
   { what: 'a read of the environment in a folder', found: /\bprocess\.env\b/, where: /^src\/[^/]+\// },
   // Preloaded modules are frozen, and such an expression writes `lastIndex`: the first use of it would fail the workflow task.
   {

@@ -4,29 +4,39 @@ import {
   continueAsNew,
   isCancellation,
   log,
+  patched,
   setCurrentDetails,
   setHandler,
+  upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
 import { InvalidInput } from '../../domain/errors.js';
 import {
   addNotice,
   describeNotices,
+  missedMemoField,
+  missedStatus,
   type NoticesEnd,
   type NoticesInput,
   parseNoticesInput,
   passNotice,
   readNotice,
+  resend,
+  toMissedMemo,
+  toNoticesEnd,
 } from '../../domain/notify/notices.js';
 import { fromNoticesId, type NoticesKey } from '../../domain/workflow-ids.js';
-import { noticeGivenSignal } from '../messages.js';
+import { noticeGivenSignal, resendRequestedSignal } from '../messages.js';
 import { defaultMaxEvents, isHistoryLong, refuseBadInput, runBeside } from '../run-kit.js';
+import { rideStatusKey, writeAttributes } from '../search-attributes.js';
 import { countNotices, sendNotice } from './sending.js';
 
-/** When the run continues as new, if the server does not hint at it before, and when it ends without a last notice. */
+/** When the run continues as new, if the server does not hint at it before, and when it ends without a last notice, or with notices that its
+ *  receiver missed. */
 export interface NoticesLimits {
   maxEvents: number;
-  /** The run that tells may have been terminated; if it goes on, its next notice starts another run. */
+  /** The run that tells may have been terminated; if it goes on, its next notice starts another run. So long a person may have a missed notice
+   *  sent again. */
   quietMs: number;
 }
 
@@ -39,8 +49,8 @@ interface NoticesProgress {
 
 /**
  * Sends the notices of an order, a ride or a report to one URL, or to the store, one after the other. Each receiver has a run, so one that
- * refuses or stays silent delays no other. Ends once the last notice was sent or given up, also long after the run that told it. Fails
- * with `InvalidInput` only.
+ * refuses or stays silent delays no other. Ends once the last notice was sent, also long after the run that told it, or a week after the
+ * receiver missed one. Fails with `InvalidInput` only.
  */
 export async function notices(given: NoticesInput, progress: NoticesProgress = {}): Promise<NoticesEnd> {
   let state = refuseBadInput(() => parseNoticesInput(given));
@@ -50,6 +60,7 @@ export async function notices(given: NoticesInput, progress: NoticesProgress = {
   const show = (after: NoticesInput): void => {
     state = after;
     setCurrentDetails(describeNotices(about, state));
+    publishMissed(state);
   };
   setHandler(noticeGivenSignal, (sent) => {
     const notice = readNotice(sent);
@@ -59,8 +70,13 @@ export async function notices(given: NoticesInput, progress: NoticesProgress = {
     show(addNotice(state, notice));
     if (state.missed !== before.missed) countNotices({ outcome: 'dropped' });
   });
+  setHandler(resendRequestedSignal, (request) => {
+    heardAt = Date.now();
+    show(resend(state, request, new Date().toISOString()));
+  });
   const isIdle = (): boolean => state.waiting.length === 0;
-  const isOver = (): boolean => isIdle() && (state.isEnded || Date.now() >= heardAt + quietMs);
+  const isDone = (): boolean => state.isEnded && !state.kept?.length;
+  const isOver = (): boolean => isIdle() && (isDone() || Date.now() >= heardAt + quietMs);
   const isLong = (): boolean => isHistoryLong(maxEvents);
   const sending = new CancellationScope();
   runBeside(condition(isLong).then(() => sending.cancel()));
@@ -74,13 +90,23 @@ export async function notices(given: NoticesInput, progress: NoticesProgress = {
           if (isCancellation(error) && isLong()) return null; // the next run sends it
           throw error;
         });
-      if (fate) show(passNotice(state, fate));
+      const keeps = fate?.kind === 'missed' && patched('missed-notices-are-kept');
+      if (keeps) heardAt = Date.now();
+      if (fate) show(passNotice(state, fate, keeps ? new Date().toISOString() : null));
     } else {
       await condition(() => !isIdle() || isOver() || isLong(), quietMs, { summary: 'End if no more notices come' });
     }
     if (!isOver() && isLong()) await continueAsNew<typeof notices>(state, progress);
   }
-  return { missed: state.missed };
+  return toNoticesEnd(state);
+}
+
+/** Shows what may be sent again to the list of such notices, which reads memos instead of asking each run. */
+function publishMissed(state: NoticesInput): void {
+  const missed = toMissedMemo(state);
+  const published = workflowInfo().memo?.[missedMemoField] ?? [];
+  if (JSON.stringify(published) !== JSON.stringify(missed)) upsertMemo({ [missedMemoField]: missed });
+  writeAttributes([{ key: rideStatusKey, value: missed.length > 0 ? missedStatus : null }]);
 }
 
 function keyOfThisRun(): NoticesKey {

@@ -13,16 +13,16 @@ import {
 } from '@temporalio/workflow';
 import type { NotifyActivities, StoreActivities } from '../../activities/notify.js';
 import type { MissedReason, Notice, NoticeFate, StoredChange } from '../../domain/notify/notices.js';
-import { hostOf, store } from '../../domain/notify/receivers.js';
+import { operator, shownUrl, store } from '../../domain/notify/receivers.js';
 
-/** Sends one notice to its URL or the store, with as many attempts as it takes. `run`: the first run of those that tell it. Cancelled, it lets a
+/** Sends one notice to its URL, the store or the operator, with as many attempts as it takes. `run`: the first run of those that tell it. Cancelled, it lets a
  *  request under way end first, and throws `CancelledFailure` if that decides nothing. */
 export const sendNotice = (notice: Notice, run: string): Promise<NoticeFate> =>
   notice.to === store ? recordChange(notice, run) : requestNotice(notice, run);
 
 /** The deadline of one request is 15 s. Only this timeout reveals a dead worker. */
 const startToCloseTimeout = 30_000;
-/** The run gives a notice up a day after the change ... */
+/** The run gives a notice up a day after the change, or after a person has had it sent again ... */
 const giveUpMs = 86_400_000;
 /** ... but tries it first: the day may have passed while no worker was alive. */
 const leastMs = 60_000;
@@ -30,16 +30,19 @@ const retry = { initialInterval: 2_000, backoffCoefficient: 2, maximumInterval: 
 /** Token requests, on the same queue, go first. */
 const priority = { priorityKey: 4 };
 
-async function requestNotice({ to: url, number, at, type, data }: Notice, run: string): Promise<NoticeFate> {
+async function requestNotice(
+  { to: url, number, at, type, data, resentAt = at }: Notice,
+  run: string,
+): Promise<NoticeFate> {
   const { notifyUrl } = proxyActivities<NotifyActivities>({
     startToCloseTimeout,
-    scheduleToCloseTimeout: Math.max(Date.parse(at) + giveUpMs - Date.now(), leastMs),
+    scheduleToCloseTimeout: Math.max(Date.parse(resentAt) + giveUpMs - Date.now(), leastMs),
     retry,
     priority,
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-    summary: `Tell ${hostOf(url)} of change ${number}`,
+    summary: `Tell ${shownUrl(url)} of change ${number}`,
   });
-  const { origin } = new URL(url);
+  const origin = url === operator ? operator : new URL(url).origin;
   try {
     await notifyUrl({ url, event: { type, timestamp: at, data }, run, number });
     countNotices({ outcome: 'told', origin });
@@ -74,10 +77,11 @@ const reasonByType: ReadonlyMap<string, MissedReason> = new Map([
   ['AddressNotAllowed', 'addressNotAllowed'],
 ]);
 
-function toFate({ type, message: why, nonRetryable }: ApplicationFailure): Missed {
+function toFate({ type, message: why, nonRetryable, details }: ApplicationFailure): Missed {
+  const answer = typeof details?.[0] === 'number' ? { status: details[0] } : {};
   const reason = reasonByType.get(type ?? '');
-  if (reason === undefined && !nonRetryable) return expired;
-  return { kind: 'missed', reason: reason ?? 'refused', why };
+  if (reason === undefined && !nonRetryable) return { ...expired, ...answer };
+  return { kind: 'missed', reason: reason ?? 'refused', why, ...answer };
 }
 
 interface CountedNotices {

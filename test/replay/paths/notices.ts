@@ -1,4 +1,6 @@
-import { vi } from 'vitest';
+import { expect, vi } from 'vitest';
+import { publishedMissed } from '../../../src/domain/published.js';
+import { resendRequestedSignal } from '../../../src/workflows/messages.js';
 import { reported } from '../../support/delivery/deliveries.js';
 import { noticesOf, startNotices } from '../../support/notify/notices.js';
 import type { NotifyReceiver } from '../../support/notify/receiver.js';
@@ -12,6 +14,7 @@ export function prepareReceiver(receiver: NotifyReceiver): void {
   receiver.answer('/gone', 410);
   receiver.answer('/late', 503, 503, 204);
   receiver.answer('/silent', 503);
+  receiver.answer('/mended', 400, 204);
 }
 
 const ride: [string, number][] = [
@@ -41,6 +44,17 @@ export const recordedNoticePaths: Paths = {
     firstRunOf(await completed(startNotices(stack, urlOf(stack, '/told'), 9, { maxEvents: 12 }))),
   'notices-cancelled': (stack) => cancelled(startNotices(stack, urlOf(stack, '/silent'), 2)),
   'notices-that-went-quiet': (stack) => completed(startNotices(stack, urlOf(stack, '/told'), 2, { quietMs: 1_000 })),
+  async 'notices-missed-and-sent-again'(stack) {
+    const run = await startNotices(stack, urlOf(stack, '/mended'), 2);
+    await vi.waitFor(async () => {
+      const [{ number, missedAt } = { number: 0, missedAt: '' }] = publishedMissed((await run.describe()).memo);
+      expect(number).toBe(1);
+      await run.signal(resendRequestedSignal, { number, missedAt });
+    }, patient);
+    return await completed(run);
+  },
+  'notices-missed-for-good': (stack) =>
+    completed(startNotices(stack, urlOf(stack, '/refusing'), 2, { quietMs: 1_000 })),
   async 'order-whose-notices-a-person-ended'(stack) {
     const orderId = stack.newOrder('business', [['Driving', 0]]);
     const handle = await stack.follow('business', orderId, { notify: urlsOf(stack, '/silent') });
