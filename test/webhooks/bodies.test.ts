@@ -2,6 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
+import { readIncomingJson } from '../../src/contracts/json.js';
 import type { Delivery } from '../../src/domain/delivery.js';
 import { createDirectForwarding } from '../../src/webhooks/forward/routing.js';
 import { openContent } from '../../src/webhooks/raw-delivery.js';
@@ -258,9 +259,12 @@ it('whatever JSON comes, however packed: a 2xx means that each event of it gets 
     if (isFound(text)) continue;
     for (const one of isAlone ? texts.slice(0, 1) : texts) {
       const id = /"order_id":"?(\d+)/.exec(one)?.[1];
-      const asNumber = `{"order_id":${JSON.stringify(Number(id))}}`;
-      const isThere = id === undefined ? isFound(one) : orders.includes(id) && (reached.has(id) || isFound(asNumber));
-      expect(isThere, `seed ${seed}: ${one} in ${text}`).toBe(true);
+      const isOrder = id !== undefined && orders.includes(id);
+      const asRead = JSON.stringify(readIncomingJson(Buffer.from(one))?.value); // a long number as text
+      expect(
+        isOrder ? reached.has(id) || (id.length > 20 && isFound(asRead)) : isFound(asRead),
+        `seed ${seed}: ${one} in ${text}`,
+      ).toBe(true);
     }
   }
   expect([...out.failures, ...calm.failures]).toEqual([]);
