@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createAddresses } from '../../src/webhooks/addresses.js';
 import { forAny } from '../support/for-any.js';
 import { account, aStand } from './ingress-stand.js';
@@ -68,4 +68,12 @@ it('the address that a rotation makes does not inherit what a stranger sends to 
 it('an address may send any number where the limit is off', () => {
   const take = anAllowance(null);
   for (let sent = 0; sent < 10_000; sent += 1) expect(take()).toBe(true);
+});
+
+it('the ingress computes the mac of an address once, and that of a wrong path each time', () => {
+  const readCapability = vi.fn((_: object, text: string) => (text === 'g1.right' ? 'g1' : undefined));
+  const { find } = createAddresses({ accounts, readCapability, perSecond: null });
+  const found = ['g1.right', 'g1.wrong', 'g1.right', 'g1.wrong'].map((text) => find(account, 'status_changed', text));
+  expect(found.map((address) => address?.generation)).toEqual(['g1', undefined, 'g1', undefined]);
+  expect(readCapability).toHaveBeenCalledTimes(3);
 });

@@ -138,7 +138,7 @@ export class ForwardPlan {
     const restMs = Math.min(longestRestMs, firstRestMs * 2 ** Math.min(group.failures, 10));
     group.state = 'resting';
     group.failures += 1;
-    this.#resting.set(group, this.#now() + restMs);
+    this.#resting.set(group, this.#now() + restMs * (0.5 + Math.random() / 2)); // groups that failed together try again at different times
   }
 
   #know(key: JournalKey): void {

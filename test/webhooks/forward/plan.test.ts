@@ -139,7 +139,7 @@ it('a plan counts a delivery once when it has read it before the journal announc
   expect(oldestOf(group)).toEqual([key]);
 });
 
-it('a group that fails rests for a second, then twice as long up to thirty, and for a second again after a success', () => {
+it('a group that fails rests for up to a second, then twice as long up to thirty, and for a second again after a success', () => {
   const { plan, stage, append } = aPlan(['1', '2']);
   const fail = () => {
     const group = takeNext(plan);
@@ -154,9 +154,10 @@ it('a group that fails rests for a second, then twice as long up to thirty, and 
   };
   forwardNext(plan);
   const rests = Array.from({ length: 7 }, fail);
-  expect(rests).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+  // Groups that failed together rest for different times, of at least the half.
+  expect(rests.map((ms, n) => Math.ceil(ms / Math.min(30_000, 1_000 * 2 ** n) - 0.5))).toEqual([1, 1, 1, 1, 1, 1, 1]);
   append('2');
   const group = takeNext(plan);
   plan.over(group, 'succeeded', oldestOf(group).slice(0, 1));
-  expect(fail()).toBe(1_000);
+  expect(fail()).toBeLessThanOrEqual(1_000);
 });
