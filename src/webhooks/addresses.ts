@@ -45,7 +45,7 @@ export function createAddresses(options: AddressesOptions) {
   /** The right last segment of a path. */
   const proven = new Map<string, Buffer>();
 
-  /** Nearly all requests come to few addresses, and a mac takes a fifth of the time of a delivery. So a known one is compared, in constant time. */
+  /** Nearly all requests come to few addresses, and a mac takes a quarter of the time of a delivery. So a known one is compared, in constant time. */
   function readProven(key: SubscriptionKey, capability: string): string | undefined {
     const generation = capability.slice(0, capability.indexOf('.'));
     const name = `${key.account}/${key.eventType}/${generation}`;

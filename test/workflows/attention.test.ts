@@ -67,9 +67,9 @@ it('a token lease forgets that it has refused another token when no caller asks 
   const key = { account: toAccountName('partner'), scope: toScope('demand_partner'), credentialId: stack.credentialId };
   const retryAt = iso(Date.now() + minute);
   const failure = { code: 'credentialsRejected' as const, message: 'too fast', at: retryAt, retryAt, isPaced: true };
-  const args = [{ ...key, lease: { ...emptyLease, failure } }];
-  const { taskQueue } = stack;
-  const run = await stack.env.client.workflow.start('accessToken', { workflowId: accessTokenId(key), taskQueue, args });
+  const input = { ...key, lease: { ...emptyLease, failure } };
+  const options = { workflowId: accessTokenId(key), taskQueue: stack.taskQueue, args: [input] };
+  const run = await stack.env.client.workflow.start('accessToken', options);
   expect(await run.result()).toMatchObject({ failure: null });
 });
 

@@ -23,10 +23,12 @@ export async function judgeWork(sandbox: SandboxControl, done: WorkDone): Promis
   const calls = await judgeCalls(sandbox, done);
   const businessCalls = done.calls.length;
   const callsGivenUp = done.calls.filter(isGivenUp).length;
-  const tooMany = callsGivenUp > businessCalls * mayGiveUp ? [`${callsGivenUp} of ${businessCalls} calls gave up`] : [];
   const figures = { ...orders.figures, ridesRequested: done.rides.length, businessCalls, callsGivenUp };
   const open = [...done.open].map((work) => `${work} has no end`);
-  return { problems: [...orders.problems, ...rides, ...calls, ...tooMany, ...open, ...judgeAnswers(done)], figures };
+  return {
+    problems: [...orders.problems, ...rides, ...calls, ...judgeGivenUp(done), ...open, ...judgeAnswers(done)],
+    figures,
+  };
 }
 
 /** The answers that a run may give. `NotFound`: no run follows the order yet. */
@@ -128,6 +130,12 @@ async function judgeRides(sandbox: SandboxControl, { rides, confirmed, givenUp }
 const isGivenUp = ({ operation, end }: Pick<WorkDone['calls'][number], 'operation' | 'end'>): boolean =>
   !('value' in end) && end.code === 'Unavailable' && !isChanging(operation as BusinessOperation);
 const mayGiveUp = 0.1;
+
+/** Have too many of these calls given up? */
+export function judgeGivenUp({ calls }: Pick<WorkDone, 'calls'>): string[] {
+  const count = calls.filter(isGivenUp).length;
+  return count > calls.length * mayGiveUp ? [`${count} of ${calls.length} calls gave up`] : [];
+}
 
 async function judgeCalls(sandbox: SandboxControl, { calls }: WorkDone): Promise<string[]> {
   const [created, codes] = [await sandbox.createdOrders(), await sandbox.referenceCodes()];

@@ -23,7 +23,7 @@ it('the sandbox process prints what to set, serves, and stops when it is told to
   expect(await controlSandbox(url).isHealthy()).toBe(true);
   const ofEach = ['BASE_URL', 'CLIENT_ID', 'CLIENT_SECRET'].flatMap((name) => [`PARTNER_${name}`, `BUSINESS_${name}`]);
   for (const name of [...ofEach, 'BUSINESS_ID'])
-    expect(sandbox.output()).toMatch(new RegExp(`^FARETRAIL_${name}=\\S+$`, 'm'));
+    expect(sandbox.output()).toMatch(RegExp(`^FARETRAIL_${name}=\\S+$`, 'm'));
   sandbox.process.kill('SIGTERM');
   expect(await sandbox.exit).toBe(0);
 });

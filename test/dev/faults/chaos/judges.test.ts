@@ -6,7 +6,7 @@ import { afterLeaving, disorder, untold } from '../../../../dev/faults/chaos/jud
 import { wronglyStored } from '../../../../dev/faults/chaos/judge-store.js';
 import { judgeStranger } from '../../../../dev/faults/chaos/judge-stranger.js';
 import { judgeTokens } from '../../../../dev/faults/chaos/judge-tokens.js';
-import { judgeAnswers, untrueTrail } from '../../../../dev/faults/chaos/judge-work.js';
+import { judgeAnswers, judgeGivenUp, untrueTrail } from '../../../../dev/faults/chaos/judge-work.js';
 import type { ReceivedNotice } from '../../../../dev/faults/chaos/receivers.js';
 import { grown, growthOf } from '../../../../dev/faults/chaos/soak.js';
 import type { StoredRow } from '../../../../dev/faults/chaos/store-site.js';
@@ -46,7 +46,7 @@ const killedAt = (second: number): Partial<Fault>[] => [
   { kind: 'kill', target: 'worker-1', beganAt: second * 1_000, endedAt: second * 1_000 + 2_000 },
 ];
 
-/** The profile was wrong from the one second to the other, and a worker started meanwhile. */
+const gaveUp = (n: number, operation = 'products') => Array(n).fill({ operation, end: { code: 'Unavailable' } });
 const misled = (from: number, to: number): Partial<Fault>[] => [
   { kind: 'mislead', target: 'profile', beganAt: from * 1_000, endedAt: to * 1_000 },
   { kind: 'restart', target: 'worker-1', beganAt: from * 1_000, endedAt: (from + 1) * 1_000 },
@@ -112,6 +112,8 @@ it.each<[what: string, isWrong: boolean, found: unknown]>([
   ['one whose worker died long after it', true, tokens([10, 36], killedAt(20))],
   ['one by a worker that has started under a wrong profile', false, tokens([10, 36], misled(9, 12))],
   ['one after that worker has started again', true, tokens([10, 36], [...misled(1, 4), ...killedAt(6)])],
+  ['one read of ten that gave up', false, judgeGivenUp({ calls: [...gaveUp(1), ...gaveUp(9, 'createOrder')] })],
+  ['two of ten', true, judgeGivenUp({ calls: [...gaveUp(2), ...gaveUp(8, 'createOrder')] })],
   ['1.3 times the budget in ten seconds', false, calls(130, 50)],
   ['more than that', true, calls(131, 50)],
   ['a trail of the whole course', false, untrueTrail(trailOf(words), course)],
