@@ -9,6 +9,7 @@ import type { ServiceProxy } from './ride-api/proxy.js';
 import { defaultMaxWaitMs } from './ride-api/refusal.js';
 import { type KeyRing, keyRecipe, sharesKey, signingForm, withHidden } from './sealing/key-ring.js';
 import { type AccountSettings, hasSecret, readAccounts } from './settings/accounts.js';
+import { readDesk } from './settings/desk.js';
 import { type Env, EnvReader, type ReadFile } from './settings/env-reader.js';
 import { waysTo } from './store/tls.js';
 
@@ -224,6 +225,7 @@ function readSettings(read: EnvReader, withSecrets: boolean) {
     deployment: readDeployment(read),
     ...readSecrets(read),
     codec: readCodec(read),
+    desk: readDesk(read),
     store: readStore(read),
     /** Null: calls to the service go directly. */
     proxy: readProxy(read),

@@ -69,7 +69,7 @@ function* sourcesBelow(folder) {
     const path = join(folder, entry.name);
     if (entry.name.startsWith('.') || entry.name === 'node_modules') continue;
     if (entry.isDirectory()) yield* sourcesBelow(path);
-    else if (/\.(ts|mjs|sql)$/.test(entry.name)) yield path;
+    else if (/\.(ts|mjs|sql|css|js)$/.test(entry.name)) yield path;
   }
 }
 
@@ -91,9 +91,9 @@ async function build(hash) {
   fs.rmSync(inRoot('dist.next'), { recursive: true, force: true });
   const { ok, said } = await run(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', 'dist.next']);
   if (!ok) fail([...said, 'The sources do not compile: mend the errors above, then run the command again.']);
-  const migrations = 'src/store/migrations'; // the compiler leaves them behind
-  if (fs.existsSync(inRoot(migrations)))
-    fs.cpSync(inRoot(migrations), inRoot(`dist.next/${migrations}`), { recursive: true });
+  // The compiler leaves these behind.
+  for (const folder of ['src/store/migrations', 'src/desk/static'])
+    if (fs.existsSync(inRoot(folder))) fs.cpSync(inRoot(folder), inRoot(`dist.next/${folder}`), { recursive: true });
   fs.rmSync(inRoot('dist'), { recursive: true, force: true });
   fs.renameSync(inRoot('dist.next'), inRoot('dist'));
   if (fs.existsSync(inRoot('dist/src/workflows/index.js'))) await bundleWorkflows();

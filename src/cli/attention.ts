@@ -27,7 +27,7 @@ import {
 } from '../workflows/messages.js';
 import { rideAccountKey, rideAttentionKey } from '../workflows/search-attributes.js';
 import { accountOption, limitOption } from './arguments.js';
-import { type CommandSpec, quoted, type Session } from './command.js';
+import { type CommandSpec, type Looking, quoted } from './command.js';
 import { allOf, type Found, followedQuery, isOfAccount, isRunning, listing, listRuns, readEach } from './lists.js';
 import { findWatch, judgeWorker } from './processes.js';
 import { type Columns, utc } from './text.js';
@@ -49,8 +49,9 @@ export const attentionCommand: CommandSpec = {
   act: (context, given: { account?: AccountName; limit: number }) => listRunsInNeed(context, given),
 };
 
-async function findRunsInNeed(
-  session: Session,
+/** What `attention` lists. */
+export async function findRunsInNeed(
+  session: Looking,
   { account, limit }: { account?: AccountName; limit: number },
 ): Promise<Found<RunInNeed>> {
   const until = Date.now() + answersWithinMs;
@@ -74,7 +75,7 @@ const isFirst = ({ kind, account, code }: RunInNeed, _: number, all: readonly Ru
 const mostAccounts = 50;
 
 /** The accounts with orders that no worker reads or polls. */
-async function accountsInNeed(session: Session, account: AccountName | undefined): Promise<RunInNeed[]> {
+async function accountsInNeed(session: Looking, account: AccountName | undefined): Promise<RunInNeed[]> {
   const seen: string[] = [];
   while (seen.length < mostAccounts) {
     const others = `${names.account} ${seen.length === 0 ? 'IS NOT NULL' : `NOT IN (${seen.map(quote)})`}`;
@@ -119,7 +120,11 @@ export interface RunInNeed {
 /** For the answers of all runs together, so that the command ends without a worker, too. */
 const answersWithinMs = 8_000;
 
-async function readOne({ client }: Session, info: WorkflowExecutionInfo, until: number): Promise<RunInNeed[]> {
+async function readOne(
+  { client }: Pick<Looking, 'client'>,
+  info: WorkflowExecutionInfo,
+  until: number,
+): Promise<RunInNeed[]> {
   const { workflowId, typedSearchAttributes } = info;
   const { kind, nameOf, query, shown } = runKinds[info.type] ?? {};
   const name = nameOf?.(workflowId);

@@ -147,17 +147,22 @@ export interface Noun {
   verbs: readonly CommandSpec[];
 }
 
-/** What a command works with that has a connection to Temporal. */
-export interface Session extends CommandContext {
+/** What a look at runs needs. */
+export interface Looking {
   client: Client;
+  config: Pick<CliConfig, 'taskQueue'>;
+  /** Sets the deadline of the calls to Temporal in `act`, which need no worker: ten seconds. They have none of their own. */
+  inTime<T>(act: () => Promise<T>): Promise<T>;
+}
+
+/** What a command works with that has a connection to Temporal. */
+export interface Session extends CommandContext, Looking {
   /** The typed client, for everything that other services can do too. */
   rides: FaretrailClient;
   connection: Connection;
   namespace: string;
   address: string;
   config: CliConfig;
-  /** Sets the deadline of the calls to Temporal in `act`, which need no worker: ten seconds. They have none of their own. */
-  inTime<T>(act: () => Promise<T>): Promise<T>;
   /** The newest run with this workflow id; undefined when Temporal remembers none. Needs no worker. */
   find(workflowId: string): Promise<FoundRun | undefined>;
   /** The same; throws `unknown` when Temporal remembers none. */

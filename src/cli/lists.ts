@@ -5,7 +5,7 @@ import { toRideStatus } from '../domain/order/status.js';
 import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import { grpcErrorOf, isGrpc } from '../temporal/run-errors.js';
 import { textThat } from './arguments.js';
-import { type Act, inSession, type Session } from './command.js';
+import { type Act, inSession, type Looking, type Session } from './command.js';
 import { CliFailure, exitCodes } from './failure.js';
 import { type Columns, rowsText } from './text.js';
 
@@ -49,7 +49,7 @@ const mostInPage = 1_000;
 
 /** What `read` makes of the first `limit` runs that match, open ones first, in the server's own order: not every server can sort. */
 export async function listRuns<Row>(
-  { client, inTime }: Session,
+  { client, inTime }: Looking,
   query: string,
   limit: number,
   read: (info: WorkflowExecutionInfo) => Row[] | Promise<Row[]>,

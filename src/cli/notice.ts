@@ -8,7 +8,7 @@ import { runOf } from '../temporal/runs.js';
 import { resendRequestedSignal } from '../workflows/messages.js';
 import { rideAccountKey } from '../workflows/search-attributes.js';
 import { accountOption, option, toDurationMs } from './arguments.js';
-import { type CommandContext, callTimeoutMs, type Noun, reading, type Session } from './command.js';
+import { type CommandContext, callTimeoutMs, type Looking, type Noun, reading, type Session } from './command.js';
 import { CliFailure, exitCodes } from './failure.js';
 import { allOf, type Found, listing, listRuns, readEach, runsQuery } from './lists.js';
 import { type Columns, rowsText, utc } from './text.js';
@@ -78,7 +78,7 @@ export const noticeCommands: Noun = {
 };
 
 /** A notice that its receiver missed. */
-interface Missed extends MissedNotice {
+export interface Missed extends MissedNotice {
   id: string;
   account: string | null;
   workflowId: string;
@@ -91,7 +91,11 @@ const limit = 10_000;
 const idOf = (workflowId: string, number: number): string => `${workflowId.replace(/^notices\//, '')}/${number}`;
 const runIdIn = (noticeId: string): string => `notices/${noticeId.replace(/\/[^/]*$/, '')}`;
 
-async function find(session: Session, { noticeId, account, since, receiver }: Filter): Promise<Found<Missed>> {
+/** The missed notices that are meant, the oldest first. */
+export async function findMissed(
+  session: Looking,
+  { noticeId, account, since, receiver }: Filter,
+): Promise<Found<Missed>> {
   const from = since === undefined ? 0 : Date.now() - since;
   const query = allOf(
     runsQuery('notices', { account, status: missedStatus, running: true }),
@@ -115,7 +119,7 @@ const columns: Columns<Missed> = {
   notice: ({ id }) => id,
 };
 
-const list = listing({ name: 'notices', empty: 'No receiver has missed a notice.', columns, find });
+const list = listing({ name: 'notices', empty: 'No receiver has missed a notice.', columns, find: findMissed });
 
 /** All of them are sent again only where somebody says so. */
 function toFilter({ noticeId, account, since, receiver }: Filter): Filter {
@@ -125,19 +129,24 @@ function toFilter({ noticeId, account, since, receiver }: Filter): Filter {
 }
 
 async function resend(session: Session, filter: Filter): Promise<number> {
-  const { rows, hasMore } = await find(session, filter);
+  const { rows, hasMore } = await findMissed(session, filter);
   if (filter.noticeId !== undefined && rows.length === 0)
     throw new CliFailure('NotMissed', 'no such notice is kept to be sent again; see: faretrail notice list');
-  const notices = await readEach(rows, async ({ number, missedAt, ...one }) => {
-    const run = runOf(session.client, one.workflowId);
-    const isSent = await run.signal(resendRequestedSignal, { number, missedAt }, { withinMs: callTimeoutMs });
-    return [{ ...one, number, missedAt, state: isSent ? 'resent' : 'ended' }];
-  });
+  const notices = await readEach(rows, async (one) => [
+    { ...one, state: (await resendOne(session, one)) ? 'resent' : 'ended' },
+  ]);
   const text = rowsText({ ...columns, now: ({ state }) => state }, notices);
   session.tell({ notices, hasMore }, notices.length === 0 ? 'No receiver has missed such a notice.' : text);
   if (hasMore) session.note(`There are more than those of ${limit} runs: repeat the command in a moment.`);
   return notices.every(({ state }) => state === 'resent') ? exitCodes.done : exitCodes.failed;
 }
+
+/** Has a missed notice sent again. False: the run that kept it has ended. */
+export const resendOne = (
+  { client }: Pick<Looking, 'client'>,
+  { workflowId, number, missedAt }: Pick<Missed, 'workflowId' | 'number' | 'missedAt'>,
+): Promise<boolean> =>
+  runOf(client, workflowId).signal(resendRequestedSignal, { number, missedAt }, { withinMs: callTimeoutMs });
 
 async function showSecrets(context: CommandContext, { origin }: { origin: string }): Promise<number> {
   const { origins, secrets, operator } = context.loadSettings(context.env).notify;

@@ -3,7 +3,7 @@ import type { AccountName } from '../domain/keys.js';
 import { searchAttributeNames as names } from '../domain/search-attribute-names.js';
 import { accountQueueOf } from '../domain/task-queues.js';
 import { pollersOf, readWatch, type WatchHolder } from '../temporal/watches.js';
-import type { Session } from './command.js';
+import type { Looking, Session } from './command.js';
 import { followedQuery, isOfAccount } from './lists.js';
 import { plain } from './text.js';
 
@@ -16,7 +16,7 @@ export interface Health {
 }
 
 /** Does a worker poll the queue of this account, or without one the queue of all workflows? A killed worker counts for up to 75 s. */
-export async function judgeWorker({ client, config }: Session, account?: AccountName): Promise<Health> {
+export async function judgeWorker({ client, config }: Looking, account?: AccountName): Promise<Health> {
   const queue = account === undefined ? config.taskQueue : accountQueueOf(config.taskQueue, account);
   const pollers = await pollersOf(client, queue, account === undefined ? 'workflows' : 'activities');
   if (pollers.length > 0) return { result: 'ok', message: `polls task queue ${queue}` };
@@ -42,7 +42,7 @@ export async function tellStart(
 
 /** The watch of an account that a worker holds, or why no worker polls the orders. Null: none has to, since no order has been read yet. */
 export async function findWatch(
-  { client, config: { taskQueue }, inTime }: Session,
+  { client, config: { taskQueue }, inTime }: Looking,
   account: AccountName,
 ): Promise<(WatchHolder & { worker: string }) | string | null> {
   const watch = await readWatch(client, taskQueue, account);

@@ -82,7 +82,7 @@ export async function viewRun<Standing, Result>(session: Session, shown: ShownRu
 }
 
 /** What a person or a program did to a run, as Temporal recorded it. */
-interface Decision {
+export interface Decision {
   /** ISO 8601 UTC. */
   at: string;
   /** `start`, `cancel`, `terminate`, or the name of the update or signal. */

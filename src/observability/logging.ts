@@ -122,7 +122,7 @@ function withoutTask(meta: object | undefined): object {
 }
 
 /** Ends a process that cannot go on. What a person is to correct is said in plain text; all else is a log line. */
-export function failProcess(error: unknown, process: 'worker' | 'ingress'): never {
+export function failProcess(error: unknown, process: 'worker' | 'ingress' | 'desk'): never {
   if (error instanceof FaretrailError) console.error(error.message);
   else createLogger({ level: 'fatal', process }).fatal({ err: error }, `the ${process} has failed`);
   return globalThis.process.exit(error instanceof FaretrailError && error.code === 'ConfigError' ? 2 : 1);

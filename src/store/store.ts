@@ -34,14 +34,14 @@ interface Waiting {
 }
 
 /** Makes or upgrades the tables at once, or before its first write: a store that is away holds nothing up. */
-export function openStore(address: string) {
+export function openStore(address: string, { connections = 1 }: { connections?: number } = {}) {
   let opened: Promise<Opened> | null = null;
   let waiting: Waiting[] = [];
   let writing: Promise<void> | null = null;
 
   /** Once; after a failure, again with the next call. */
   const open = (): Promise<Opened> => {
-    opened ??= connect(address).catch((error: unknown) => {
+    opened ??= connect(address, connections).catch((error: unknown) => {
       opened = null;
       throw error;
     });
@@ -119,6 +119,9 @@ export function openStore(address: string) {
         client.release(true);
       }
     },
+    /** The rows that a statement finds. Rejects within seconds when the store does not answer. */
+    read: async <Row extends QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> =>
+      (await query<Row>(text, values)).rows,
     /** The rows about an order: its changes, its ride, receipts and attention. */
     countRows: (key: FollowOrderKey): Promise<number> => rowsIn(counting, key),
     /** Removes them, and the order. Returns how many there were. */
@@ -140,9 +143,9 @@ const isAboutData = (error: unknown): boolean => error instanceof DatabaseError 
 
 type Opened = FoundServer & { pool: Pool };
 
-async function connect(address: string): Promise<Opened> {
+async function connect(address: string, max: number): Promise<Opened> {
   const server = await findServer(address);
-  const pool = new Pool({ ...server.connection, max: 1, query_timeout: answerWithinMs });
+  const pool = new Pool({ ...server.connection, max, query_timeout: answerWithinMs });
   pool.on('error', () => undefined); // of an idle connection; the next write opens another one
   return { ...server, pool };
 }

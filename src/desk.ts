@@ -1,0 +1,35 @@
+import { once } from 'node:events';
+import { userInfo } from 'node:os';
+import { ConfigError, loadCliConfig } from './config.js';
+import { createLive } from './desk/live.js';
+import { createReads } from './desk/reads.js';
+import { openRuns } from './desk/runs.js';
+import { startDesk } from './desk/server.js';
+import { createLogger, failProcess } from './observability/logging.js';
+import { openStore } from './store/store.js';
+
+/** Pages that are made at the same time. */
+const connections = 4;
+
+async function main(): Promise<void> {
+  const config = loadCliConfig(process.env);
+  const { store: setting, desk: settings, taskQueue, logLevel } = config;
+  if (typeof setting === 'string')
+    throw new ConfigError(['FARETRAIL_STORE_URL: missing; the desk shows what workers keep in the store']);
+  const logger = createLogger({ level: logLevel, process: 'desk' });
+  const store = openStore(setting.url, { connections });
+  const reads = createReads(store);
+  const runs = openRuns(process.env, taskQueue);
+  const live = createLive(reads, async () => JSON.stringify(await runs.inNeed()));
+  const desk = await startDesk({ settings, reads, runs, live, logger, localUser: userInfo().username });
+  logger.info({ origin: desk.origin, signIn: settings.login !== null }, 'desk started');
+
+  await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+  await desk.close();
+  await runs.close();
+  await store.close();
+  logger.info('desk stopped');
+  process.exit(0);
+}
+
+main().catch((error: unknown) => failProcess(error, 'desk'));

@@ -1,0 +1,81 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { createNamedKey } from '../sealing/key-ring.js';
+import { createSealer, type Sealer } from '../sealing/sealer.js';
+import type { DeskRight, DeskSettings } from '../settings/desk.js';
+
+/** Who looks at a page, until when, and what that person may do. */
+export interface Viewer {
+  /** Names the sign-in, so that it can be ended. */
+  id: string;
+  /** What Temporal and the log keep with each button that is pressed. */
+  who: string;
+  rights: readonly DeskRight[];
+  /** In each form, so that no other site can send one. */
+  csrf: string;
+  /** Milliseconds since the epoch. */
+  until: number;
+}
+
+/** May this person do that? */
+export const may = ({ rights }: Pick<Viewer, 'rights'>, right: DeskRight): boolean => rights.includes(right);
+
+/** Until the person has to sign in again, and lost roles count: an hour. */
+const sessionMs = 3_600_000;
+
+const random = (): string => randomBytes(18).toString('base64url');
+
+/** A person who has just signed in. Nothing of what the browser had before goes on. */
+export const newViewer = (who: string, rights: readonly DeskRight[]): Viewer => ({
+  ...{ id: random(), who, rights, csrf: random() },
+  until: Date.now() + sessionMs,
+});
+
+/** What the desk keeps in a browser: the sign-in, one that is under way, and what became of the last button. */
+type CookieName = 'session' | 'login' | 'note';
+
+/** Sealed cookies. They last as long as what they hold, and none can be read or made elsewhere. */
+export function createCookies({ keys }: Pick<DeskSettings, 'keys'>, isSecure: boolean) {
+  const sealer: Sealer = createSealer(keys ?? [createNamedKey('own', randomBytes(32))]);
+  // With this prefix a browser takes the cookie only from this very host over TLS, and from no page of a neighbour.
+  const named = (name: CookieName): string => `${isSecure ? '__Host-' : ''}desk-${name}`;
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+  return {
+    /** The header that sets it. */
+    set: async (name: CookieName, value: unknown, maxAgeMs: number): Promise<string> =>
+      `${named(name)}=${await sealer.seal(JSON.stringify(value), `desk ${name}`)}; ${attributes}; Max-Age=${Math.ceil(maxAgeMs / 1_000)}`,
+    clear: (name: CookieName): string => `${named(name)}=; ${attributes}; Max-Age=0`,
+    /** Undefined for one that is absent, altered, or sealed under keys that are gone. */
+    async read(header: string | undefined, name: CookieName): Promise<unknown> {
+      const start = `${named(name)}=`;
+      const found = header?.split(/; */).find((one) => one.startsWith(start));
+      if (!found) return undefined;
+      return await sealer.unseal(found.slice(start.length), `desk ${name}`).then(JSON.parse, () => undefined);
+    },
+  };
+}
+
+/** Sealed cookies. */
+export type Cookies = ReturnType<typeof createCookies>;
+
+/** The sign-ins that people have ended before their time, which a copy of the cookie must not bring back. */
+export function createSessions(cookies: Cookies) {
+  const ended = new Map<string, number>();
+  return {
+    async find(cookie: string | undefined): Promise<Viewer | undefined> {
+      const viewer = (await cookies.read(cookie, 'session')) as Viewer | undefined;
+      return viewer && viewer.until > Date.now() && !ended.has(viewer.id) ? viewer : undefined;
+    },
+    begin: (viewer: Viewer): Promise<string> => cookies.set('session', viewer, viewer.until - Date.now()),
+    end({ id, until }: Viewer): string {
+      for (const [one, at] of ended) if (at < Date.now()) ended.delete(one);
+      ended.set(id, until);
+      return cookies.clear('session');
+    },
+  };
+}
+
+/** Was the form made for this person? */
+export function isOwnForm({ csrf }: Viewer, given: unknown): boolean {
+  const [a, b] = [csrf, String(given)].map((text) => Buffer.from(text));
+  return a !== undefined && b !== undefined && a.length === b.length && timingSafeEqual(a, b);
+}

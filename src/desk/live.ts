@@ -1,0 +1,82 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Changed, Reads } from './reads.js';
+
+const pollEveryMs = 1_000;
+const lookAtRunsEveryMs = 10_000;
+/** Proxies close a connection on which nothing comes. */
+const signOfLifeMs = 15_000;
+/** A browser holds one for each live page. */
+const mostListeners = 1_000;
+
+/** Looks at the store once a second for all viewers together, and not at all while none listens; tells each what has changed, by ids alone. */
+export function createLive(
+  { latest, changedSince }: Pick<Reads, 'latest' | 'changedSince'>,
+  /** A text that changes with what Temporal knows of what needs somebody. */
+  lookAtRuns: () => Promise<string>,
+) {
+  const listeners = new Set<ServerResponse>();
+  const stopped = new AbortController();
+  let isLooking = false;
+
+  const tell = (text: string): void => {
+    for (const response of listeners) response.write(text);
+  };
+  const tellTopics = (topics: readonly string[]): void => {
+    if (topics.length > 0) tell(`data: ${JSON.stringify(topics)}\n\n`);
+  };
+
+  async function look(): Promise<void> {
+    let upTo: Changed['upTo'] | undefined;
+    let runs: string | undefined;
+    let lookAt = 0;
+    let signAt = Date.now() + signOfLifeMs;
+    while (listeners.size > 0 && !stopped.signal.aborted) {
+      try {
+        const changed: Changed = upTo ? await changedSince(upTo) : { upTo: await latest(), topics: ['all'] };
+        upTo = changed.upTo;
+        tellTopics(changed.topics);
+      } catch {
+        upTo = undefined; // the store is away; once it is back, all look again
+      }
+      if (Date.now() >= lookAt) {
+        lookAt = Date.now() + lookAtRunsEveryMs;
+        const now = await lookAtRuns().catch(() => 'no answer');
+        if (runs !== undefined && now !== runs) tellTopics(['needs']);
+        runs = now;
+      }
+      if (Date.now() >= signAt) {
+        signAt = Date.now() + signOfLifeMs;
+        tell(': still here\n\n');
+      }
+      await sleep(pollEveryMs, undefined, { signal: stopped.signal }).catch(() => undefined);
+    }
+    isLooking = false;
+  }
+
+  return {
+    /** Tells this browser of changes until it goes, or until its sign-in ends. False: too many listen. */
+    listen(response: ServerResponse, until: number): boolean {
+      if (listeners.size >= mostListeners) return false;
+      response.write('retry: 3000\n\n');
+      listeners.add(response);
+      const end = setTimeout(() => response.end(), until - Date.now());
+      response.on('close', () => {
+        clearTimeout(end);
+        listeners.delete(response);
+      });
+      if (!isLooking) {
+        isLooking = true;
+        void look();
+      }
+      return true;
+    },
+    close(): void {
+      stopped.abort();
+      for (const response of listeners) response.end();
+    },
+  };
+}
+
+/** Tells viewers what has changed. */
+export type Live = ReturnType<typeof createLive>;

@@ -1,0 +1,95 @@
+import * as oidc from 'openid-client';
+import { isLoopbackAddress } from '../domain/web-address.js';
+import type { DeskLogin, DeskRight } from '../settings/desk.js';
+import { type Cookies, newViewer, type Viewer } from './access.js';
+
+// Sign-in by OpenID Connect: the authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0 section 3.1, RFC 9700).
+
+/** A sign-in under way, in a cookie of the browser that began it. */
+interface Pending {
+  state: string;
+  nonce: string;
+  verifier: string;
+  /** The page that the person wanted. */
+  to: string;
+}
+
+/** How long a person may take at the provider. */
+const pendingMs = 600_000;
+const answerWithinS = 5;
+
+export const callbackPath = '/callback';
+
+/** The provider, at which people sign in. Calls reject while it does not answer. */
+export function createLogin(settings: DeskLogin, origin: string, cookies: Cookies) {
+  const { issuer, clientId, clientSecret } = settings;
+  const redirectUri = `${origin}${callbackPath}`;
+  let found: Promise<oidc.Configuration> | null = null;
+  const provider = (): Promise<oidc.Configuration> => {
+    const execute = isLoopbackAddress(issuer) ? [oidc.allowInsecureRequests] : [];
+    found ??= oidc
+      .discovery(new URL(issuer), clientId, clientSecret, undefined, { execute, timeout: answerWithinS })
+      .catch((error: unknown) => {
+        found = null;
+        throw error;
+      });
+    return found;
+  };
+  return {
+    /** Where to send the browser, and the cookie that it has to bring back. */
+    async begin(to: string): Promise<{ url: string; cookie: string }> {
+      const [state, nonce, verifier] = [oidc.randomState(), oidc.randomNonce(), oidc.randomPKCECodeVerifier()];
+      const url = oidc.buildAuthorizationUrl(await provider(), {
+        ...{ redirect_uri: redirectUri, scope: 'openid profile email', state, nonce },
+        code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      });
+      const pending: Pending = { state, nonce, verifier, to: isPath(to) ? to : '/' };
+      return { url: url.href, cookie: await cookies.set('login', pending, pendingMs) };
+    },
+    /** Who came back. Rejects for an answer that this browser has not asked for, or that does not hold. */
+    async finish(path: string, cookie: string | undefined): Promise<{ viewer: Viewer; to: string }> {
+      const pending = (await cookies.read(cookie, 'login')) as Pending | undefined;
+      if (!pending) throw new Error('this browser has begun no sign-in, or took too long');
+      const tokens = await oidc.authorizationCodeGrant(await provider(), new URL(path, origin), {
+        ...{ pkceCodeVerifier: pending.verifier, expectedState: pending.state, expectedNonce: pending.nonce },
+        idTokenExpected: true,
+      });
+      const claims = tokens.claims() ?? {};
+      return { viewer: newViewer(nameIn(claims), rightsIn(claims, settings)), to: pending.to };
+    },
+    /** Where the provider ends its own session; undefined where it has no such page. */
+    async end(): Promise<string | undefined> {
+      const config = await provider();
+      if (!config.serverMetadata().end_session_endpoint) return undefined;
+      return oidc.buildEndSessionUrl(config, { post_logout_redirect_uri: origin }).href;
+    },
+  };
+}
+
+/** The provider. */
+export type Login = ReturnType<typeof createLogin>;
+
+/** A path of this site; `//host` and `/\host` would lead to another one. */
+const isPath = (text: string): boolean => /^\/(?![/\\])/.test(text);
+
+const longestName = 100;
+
+/** Only the subject is sure to stay the same and to belong to one person (OpenID Connect Core 1.0 section 5.7); the name is for readers. */
+export function nameIn(claims: Readonly<Record<string, unknown>>): string {
+  const subject = String(claims.sub);
+  const name = [claims.preferred_username, claims.email, claims.name].find((one) => typeof one === 'string');
+  const shown = (name === undefined || name === subject ? subject : `${name} (${subject})`).replace(/\p{C}/gu, '');
+  return shown.length <= longestName ? shown : subject.slice(0, longestName);
+}
+
+/** What the roles in the claims allow. Whoever may do anything may also look. */
+export function rightsIn(claims: Readonly<Record<string, unknown>>, { rolesClaim, roles }: DeskLogin): DeskRight[] {
+  const whole = claims[rolesClaim];
+  const within = rolesClaim
+    .split('.')
+    .reduce<unknown>((at, name) => (at as Record<string, unknown> | null)?.[name], claims);
+  const held = [whole ?? within ?? []].flat();
+  const rights = new Set(roles.filter(({ role }) => held.includes(role)).map(({ right }) => right));
+  return rights.size > 0 ? [...rights.add('view')] : [];
+}

@@ -1,0 +1,126 @@
+import { html } from 'ghtml';
+import { may, type Viewer } from '../access.js';
+
+// Every `${...}` is escaped. `!${...}` is HTML that another template has made.
+
+/** A part of a page, made by a template. */
+export type Html = string;
+
+/** What a page shows around its own content. */
+export interface Frame {
+  viewer: Viewer;
+  title: string;
+  /** Which part of the navigation it belongs to. */
+  place?: '/' | '/orders' | '/notices';
+  /** What has to change for the page to be shown anew. */
+  live?: string;
+  /** What became of the last button. */
+  note?: Note | undefined;
+}
+
+/** What became of a button. */
+export interface Note {
+  isGood: boolean;
+  text: string;
+}
+
+const places = { '/': 'Needs somebody', '/orders': 'Orders and rides', '/notices': 'Lost notices' } as const;
+
+/** What comes before the content of a page; `pageEnd` closes it. */
+export const pageStart = ({ viewer, title, place, live, note }: Frame): Html => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · faretrail desk</title>
+<link rel="stylesheet" href="/static/desk.css">
+<script src="/static/desk.js" type="module"></script>
+</head>
+<body>
+<a class="skip" href="#main">Skip to content</a>
+<header>
+<nav aria-label="Pages">!${Object.entries(places).map(
+  ([path, name]) => html`<a href="${path}" !${path === place ? 'aria-current="page"' : ''}>${name}</a>`,
+)}</nav>
+<search><form method="post" action="/search">!${csrfField(viewer)}
+<label for="find">${may(viewer, 'personal') ? 'Order, ride or reference' : 'Order or ride'}</label>
+<input id="find" name="text" type="search" required maxlength="128" autocomplete="off"><button>Find</button></form></search>
+<form method="post" action="/logout" class="who">!${csrfField(viewer)}<span>${viewer.who}</span> <button class="plain">Sign out</button></form>
+</header>
+<main id="main" tabindex="-1" data-live="${live ?? ''}">
+<h1>${title}</h1>
+!${note ? html`<p id="note" class="note ${note.isGood ? 'good' : 'bad'}" role="${note.isGood ? 'status' : 'alert'}">${note.text}</p>` : ''}
+`;
+
+export const pageEnd: Html = html`</main>
+<footer><p id="live" role="status"></p></footer>
+</body>
+</html>`;
+
+/** A whole page. */
+export const page = (frame: Frame, content: Html): Html => `${pageStart(frame)}${content}${pageEnd}`;
+
+/** A page without a viewer: a refusal, or a way to sign in. */
+export const plainPage = (title: string, content: Html): Html => html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · faretrail desk</title><link rel="stylesheet" href="/static/desk.css"></head>
+<body><main id="main"><h1>${title}</h1>!${content}</main></body>
+</html>`;
+
+export const csrfField = ({ csrf }: Viewer): Html => html`<input type="hidden" name="csrf" value="${csrf}">`;
+
+/** An instant: in UTC, and by the script in the zone of the viewer. */
+export function time(instant: Date | string | null | undefined): Html {
+  const date = new Date(instant ?? Number.NaN);
+  if (Number.isNaN(date.getTime())) return '–';
+  const iso = date.toISOString();
+  return html`<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`;
+}
+
+/** For those who may not see it. */
+export const personal = (viewer: Viewer, text: string | null | undefined): Html =>
+  may(viewer, 'personal') ? html`${text ?? '–'}` : html`<span class="hidden">hidden</span>`;
+
+/** The path of the page of an order, a ride or a parked delivery. */
+export const pathOf = (kind: 'orders' | 'rides' | 'parked', account: string, id: string): string =>
+  `/${kind}/${encodeURIComponent(account)}/${encodeURIComponent(id)}`;
+
+export const linkTo = (kind: 'orders' | 'rides' | 'parked', account: string, id: string): Html =>
+  html`<a href="${pathOf(kind, account, id)}">${id}</a>`;
+
+/** Names and values side by side. A value is HTML. */
+export const facts = (pairs: readonly (readonly [name: string, value: Html] | false | null | undefined)[]): Html =>
+  html`<dl>!${pairs.map((pair) => (pair ? html`<div><dt>${pair[0]}</dt><dd>!${pair[1]}</dd></div>` : ''))}</dl>`;
+
+/** A table that scrolls by itself where it is wider than the screen. Cells are HTML. */
+export function table(caption: string, head: readonly string[], rows: readonly (readonly Html[])[]): Html {
+  return html`<div class="wide" role="region" aria-label="${caption}" tabindex="0"><table>
+<thead><tr>!${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+<tbody>!${rows.map((cells) => html`<tr>!${cells.map((cell) => html`<td>!${cell}</td>`)}</tr>`)}</tbody>
+</table></div>`;
+}
+
+/** A button that asks once: the first press shows what it will do, the second does it. */
+export function button(
+  viewer: Viewer,
+  {
+    action,
+    name,
+    says,
+    fields = '',
+    id = action.replaceAll(/[^\w]+/g, '-'),
+  }: { action: string; name: string; says: string; fields?: Html; id?: string },
+): Html {
+  if (!may(viewer, 'act')) return '';
+  return html`<details class="act" id="${id}"><summary>${name}</summary>
+<form method="post" action="${action}">!${csrfField(viewer)}<p>${says}</p>!${fields}<button>Yes, ${name.toLowerCase()}</button></form></details>`;
+}
+
+/** A field of such a button. */
+export const field = (
+  name: string,
+  label: string,
+  attributes: { value?: string; required?: boolean; id: string },
+): Html =>
+  html`<p><label for="${attributes.id}">${label}</label><input id="${attributes.id}" name="${name}" maxlength="200" autocomplete="off" value="${attributes.value ?? ''}" !${attributes.required === false ? '' : 'required'}></p>`;

@@ -1,0 +1,89 @@
+import { html } from 'ghtml';
+import type { Missed } from '../../cli/notice.js';
+import { parkReasonTexts } from '../../domain/delivery.js';
+import type { ParkedDelivery } from '../../domain/parked.js';
+import type { ParkedDeliveryKey } from '../../domain/workflow-ids.js';
+import type { AttentionRow, RideRow } from '../reads.js';
+import { button, type Frame, facts, field, type Html, linkTo, page, pathOf, time } from './layout.js';
+import { missedTable, storedTrouble } from './order.js';
+
+/** One ride, and what to decide about it. */
+export function ridePage(
+  frame: Omit<Frame, 'title' | 'place' | 'live'>,
+  ride: RideRow,
+  attention: readonly AttentionRow[],
+): Html {
+  const { account, request_id: id, order_id: orderId, ended, outcome, failure } = ride;
+  const { viewer } = frame;
+  const action = `${pathOf('rides', account, id)}/resolve`;
+  const isDoubtful = !ended && ride.attention === 'outcomeUnknown';
+  const decide = html`<h2>Was the order made?</h2>
+<p>Look at the service for the request id <code>ride.${account}.${id}</code>, then choose.</p>
+<div class="acts">!${button(viewer, {
+    ...{ action, id: 'made', name: 'It was made', says: 'faretrail follows this order from now on.' },
+    fields: html`<input type="hidden" name="how" value="made">!${field('orderId', 'Order id at the service', { id: 'made-order' })}`,
+  })}!${button(viewer, {
+    ...{
+      action,
+      id: 'try-again',
+      name: 'Order it now',
+      says: 'This books a second ride if the first one was made after all.',
+    },
+    fields: html`<input type="hidden" name="how" value="tryAgain">`,
+  })}!${button(viewer, {
+    ...{ action, id: 'give-up', name: 'Give it up', says: 'The ride ends without an order.' },
+    fields: html`<input type="hidden" name="how" value="giveUp">!${field('reason', 'Why', { id: 'give-up-reason' })}`,
+  })}</div>`;
+  return page(
+    { ...frame, title: `Ride ${id}`, place: '/orders', live: `ride ${account} ${id}` },
+    html`!${facts([
+      ['Account', html`${account}`],
+      ['Order', orderId === null ? 'none is known' : linkTo('orders', account, orderId)],
+      ['Standing', html`${ended ? `ended: ${outcome ?? failure ?? 'without a result'}` : 'goes on'}`],
+      ['Last change', time(ride.changed_at)],
+    ])}!${storedTrouble(viewer, attention)}!${isDoubtful ? decide : ''}`,
+  );
+}
+
+/** One parked delivery. `delivery`: null until a worker has read it. */
+export function parkedPage(
+  frame: Omit<Frame, 'title' | 'place' | 'live'>,
+  { account, deliveryId }: ParkedDeliveryKey,
+  { delivery, isOpen }: { delivery: ParkedDelivery | null; isOpen: boolean },
+): Html {
+  const path = pathOf('parked', account, deliveryId);
+  const about = delivery?.aboutOrderId;
+  const acts = html`<div class="acts">!${button(frame.viewer, {
+    ...{ action: `${path}/route`, id: 'route', name: 'Give to an order', says: 'The order is read because of it.' },
+    fields: field('orderId', 'Order id', { id: 'route-order', value: about ?? '' }),
+  })}!${button(frame.viewer, {
+    ...{ action: `${path}/discard`, id: 'discard', name: 'Discard', says: 'The delivery leads to nothing.' },
+    fields: field('reason', 'Why', { id: 'discard-reason' }),
+  })}</div>`;
+  return page(
+    { ...frame, title: 'Parked delivery', place: '/' },
+    html`!${facts([
+      ['Delivery', html`<code>${deliveryId}</code>`],
+      ['Account', html`${account}`],
+      ['Why', html`${delivery ? parkReasonTexts[delivery.reason] : 'not known yet'}`],
+      ['What', html`${delivery?.eventType ?? '–'}`],
+      ['Received', time(delivery?.receivedAt)],
+      ['Order', about ? linkTo('orders', account, about) : 'none is named'],
+      ['Standing', html`${isOpen ? 'waits for a decision' : (delivery?.outcome ?? 'ended')}`],
+    ])}!${isOpen ? acts : ''}`,
+  );
+}
+
+/** All missed notices; null while Temporal does not answer. */
+export function noticesPage(frame: Omit<Frame, 'title' | 'place' | 'live'>, missed: readonly Missed[] | null): Html {
+  const list =
+    missed === null
+      ? html`<p class="note bad" role="alert">Temporal does not answer, and only it knows of lost notices.</p>`
+      : missed.length === 0
+        ? html`<p>No receiver has missed a notice.</p>`
+        : missedTable(frame.viewer, missed);
+  return page(
+    { ...frame, title: 'Lost notices', place: '/notices' },
+    html`<p>Their receivers refused these, or did not take them within a day. Each can be sent again for a week.</p>!${list}`,
+  );
+}
