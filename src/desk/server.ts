@@ -142,6 +142,11 @@ const fieldsOf = (request: FastifyRequest): Fields => ({
   ...(request.params as Fields),
 });
 
+/** Says the browser that another site has sent the form? */
+const isForeign = ({ origin, host, 'sec-fetch-site': site }: FastifyRequest['headers']): boolean =>
+  (origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host)) ||
+  (site !== undefined && site !== 'same-origin');
+
 /** Pages and buttons, for those who have signed in. */
 function addSignIn(app: FastifyInstance, options: DeskOptions, ownOrigin: () => string): void {
   const { settings, live, logger, localUser } = options;
@@ -192,11 +197,7 @@ function addSignIn(app: FastifyInstance, options: DeskOptions, ownOrigin: () => 
   });
   app.addHook('preValidation', async (request, reply) => {
     if (request.method !== 'POST') return;
-    const { origin, 'sec-fetch-site': site } = request.headers;
-    const isForeign =
-      (origin !== undefined && new URL(origin, 'null:').host !== request.headers.host) ||
-      (site !== undefined && site !== 'same-origin');
-    if (isForeign || !isOwnForm(request.viewer, fieldsOf(request).csrf))
+    if (isForeign(request.headers) || !isOwnForm(request.viewer, fieldsOf(request).csrf))
       return sendPage(
         reply,
         403,

@@ -24,31 +24,52 @@ export const deskSettings: DeskSettings = {
 /** Where no Temporal answers. */
 const nowhere = '127.0.0.1:1';
 
-/** A desk for the tests of a file, over a store with rows of its own; by default without Temporal. */
-export function useDesk(
-  options: () => Partial<DeskSettings> | Promise<Partial<DeskSettings>> = () => ({}),
-  address = () => nowhere,
+/** Starts a desk over a store; by default without Temporal. */
+export async function openDesk(
+  store: Store,
+  {
+    address = nowhere,
+    taskQueue = 'faretrail',
+    ...more
+  }: Partial<DeskSettings> & { address?: string; taskQueue?: string },
 ) {
+  const reads = createReads(store);
+  const runs = openRuns({ TEMPORAL_ADDRESS: address }, taskQueue);
+  const live = createLive(reads, async () => JSON.stringify(await runs.inNeed()));
+  const logged: object[] = [];
+  const keep = (fields: object, message: string) => void logged.push({ ...fields, message });
+  const logger = { info: keep, error: keep };
+  const desk = await startDesk({
+    settings: { ...deskSettings, ...more },
+    reads,
+    runs,
+    live,
+    logger,
+    localUser: 'anna',
+  });
+  return {
+    ...{ origin: desk.origin, store, logged },
+    async close() {
+      await desk.close();
+      await runs.close();
+    },
+  };
+}
+
+/** A desk for the tests of a file, over a store of its own and without Temporal. */
+export function useDesk(options: () => Partial<DeskSettings> = () => ({})) {
   const postgres = usePostgres();
-  const scene = { logged: [] as object[] } as unknown as DeskScene;
-  const ends: (() => Promise<void>)[] = [];
+  const scene = {} as DeskScene;
   beforeAll(async () => {
     const store = openStore(postgres.url, { connections: 4 });
     await store.prepare();
-    const reads = createReads(store);
-    const runs = openRuns({ TEMPORAL_ADDRESS: address() }, 'faretrail');
-    const live = createLive(reads, async () => JSON.stringify(await runs.inNeed()));
-    const keep = (fields: object, message: string) => void scene.logged.push({ ...fields, message });
-    const logger = { info: keep, error: keep };
-    const settings = { ...deskSettings, ...(await options()) };
-    const desk = await startDesk({ settings, reads, runs, live, logger, localUser: 'anna' });
-    ends.push(desk.close, runs.close, store.close);
-    Object.assign(scene, { ...desk, store });
-  });
+    Object.assign(scene, await openDesk(store, options()));
+  }, 60_000);
   afterAll(async () => {
-    for (const end of ends) await end();
+    await scene.close();
+    await scene.store.close();
   });
-  return Object.assign(scene, { postgres });
+  return scene;
 }
 
 const secondOf = (second: number): string => new Date(Date.UTC(2031, 0, 1, 0, 0, second)).toISOString();
@@ -87,7 +108,11 @@ export function createBrowser(origin: string) {
   async function send(path: string, init: RequestInit = {}): Promise<Response> {
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
     const headers = { ...(cookie ? { cookie } : {}), ...(init.headers as Record<string, string>) };
-    const answer = await fetch(new URL(path, origin), { ...init, headers, redirect: 'manual' });
+    const answer = await fetch(path.startsWith('http') ? path : `${origin}${path}`, {
+      ...init,
+      headers,
+      redirect: 'manual',
+    });
     for (const line of answer.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       if (value === '') jar.delete(name);

@@ -14,7 +14,7 @@ import { signalsTo } from '../runs.js';
 import type { CertificateFiles } from '../server/certificates.js';
 
 /** One request that came. */
-interface ReceivedNotice {
+export interface ReceivedNotice {
   path: string;
   id: string;
   at: number;

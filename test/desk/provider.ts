@@ -1,0 +1,72 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Provider } from 'oidc-provider';
+import { afterAll, beforeAll } from 'vitest';
+import { createBrowser } from './scene.js';
+
+export const clientId = 'desk';
+export const clientSecret = 'a-secret-of-the-desk';
+
+/** A certified OpenID provider. A login name is the subject, and its roles are the words between its dots. */
+export interface TestProvider {
+  issuer: string;
+  /** Registers the desk, whose address is known once it listens. */
+  register(origin: string): void;
+}
+
+export function useProvider(): TestProvider {
+  const found = {} as TestProvider;
+  let server: Server;
+  let origin = '';
+  beforeAll(async () => {
+    server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    found.issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    found.register = (given) => {
+      origin = given;
+      const provider = new Provider(found.issuer, {
+        clients: [
+          {
+            client_id: clientId,
+            client_secret: clientSecret,
+            redirect_uris: [`${origin}/callback`],
+            post_logout_redirect_uris: [origin],
+          },
+        ],
+        claims: { openid: ['sub', 'roles'], profile: ['preferred_username'] },
+        conformIdTokenClaims: false,
+        findAccount: (_, id) => ({
+          accountId: id,
+          claims: () => ({ sub: id, preferred_username: `name of ${id}`, roles: id.split('.') }),
+        }),
+        cookies: { keys: ['of the tests'] },
+      });
+      const handle = provider.callback();
+      server.on('request', (request, response) => void handle(request, response));
+    };
+  });
+  afterAll(() => void server.close());
+  return found;
+}
+
+/** Walks through the pages of the provider, and gives the way back to the desk. */
+export async function signInAt(authorize: string, login: string): Promise<string> {
+  const browser = createBrowser(new URL(authorize).origin);
+  let at = authorize;
+  for (let steps = 0; steps < 10; steps += 1) {
+    const answer = await browser.send(at);
+    const next = answer.headers.get('location');
+    if (next) {
+      at = new URL(next, at).href;
+      if (new URL(at).pathname === '/callback') return at;
+      continue;
+    }
+    const page = await answer.text();
+    const [, action = ''] = /action="([^"]+)"/.exec(page) ?? [];
+    const [, prompt = ''] = /name="prompt" value="([^"]+)"/.exec(page) ?? [];
+    const body = new URLSearchParams({ prompt, login, password: 'any' });
+    const sent = await browser.send(action, { method: 'POST', body });
+    at = new URL(sent.headers.get('location') ?? '', at).href;
+  }
+  throw new Error('the provider leads in a circle');
+}

@@ -1,0 +1,143 @@
+import { createServer } from 'node:net';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { nameIn, rightsIn } from '../../src/desk/login.js';
+import type { DeskLogin } from '../../src/settings/desk.js';
+import { clientId, clientSecret, signInAt, useProvider } from './provider.js';
+import { attention, createBrowser, orderChange, useDesk } from './scene.js';
+
+const provider = useProvider();
+const roles = (['view', 'act', 'personal'] as const).map((right) => ({ right, role: right }));
+const login = (): DeskLogin => ({ issuer: provider.issuer, clientId, clientSecret, rolesClaim: 'roles', roles });
+const desk = useDesk(() => ({ login: login() }));
+
+beforeAll(async () => {
+  provider.register(desk.origin);
+  await desk.store.record(orderChange('7b21', 1, { reference: 'Anna Berg' }));
+  const late = attention('latePickup', 'Anna Berg waits');
+  await desk.store.record(orderChange('7b21', 2, { reference: 'Anna Berg', attention: late }));
+});
+
+async function signIn(who: string, path = '/orders/business/7b21') {
+  const browser = createBrowser(desk.origin);
+  const sent = await browser.send(path);
+  expect(sent.status).toBe(303);
+  const back = await signInAt(sent.headers.get('location') ?? '', who);
+  return { browser, back, answer: await browser.send(back) };
+}
+
+describe('beyond the loopback address', () => {
+  it('a person signs in at the provider, and comes to the page that was asked for', async () => {
+    const { browser, answer } = await signIn('anna.view.act.personal');
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/orders/business/7b21']);
+    const page = await browser.get('/orders/business/7b21');
+    for (const part of ['Anna Berg', 'Anna Berg waits', 'Read now', 'name of anna.view.act.personal'])
+      expect(page).toContain(part);
+  });
+
+  it('who may only look sees no button, no reference and no message, and finds nobody by a reference', async () => {
+    const { browser } = await signIn('ben.view');
+    for (const path of ['/', '/orders', '/orders/business/7b21']) {
+      const page = await browser.get(path);
+      expect(page).toContain('7b21');
+      expect(page).not.toMatch(/Anna|Read now/);
+    }
+    const found = await browser.press('/', '/search', { text: 'anna' });
+    expect([found.status, await found.text()]).toEqual([200, expect.stringContaining('No order fits')]);
+    const pressed = await browser.press('/', '/orders/business/7b21/stop', { reason: 'x' });
+    expect([pressed.status, await pressed.text()]).toEqual([403, expect.stringContaining('press no buttons')]);
+  });
+
+  it('who has no role sees nothing but the way out', async () => {
+    const { browser } = await signIn('cleo.driver');
+    expect(await browser.send('/')).toMatchObject({ status: 403 });
+    expect(await browser.send('/live')).toMatchObject({ status: 403 });
+  });
+
+  it('nobody gets in without a sign-in, or by one that another browser has begun', async () => {
+    const stranger = createBrowser(desk.origin);
+    expect((await stranger.send('/live')).status).toBe(401);
+    expect((await stranger.send('/orders/business/7b21/stop', { method: 'POST' })).status).toBe(401);
+    const begun = await createBrowser(desk.origin).send('/');
+    const back = await signInAt(begun.headers.get('location') ?? '', 'eve.view.act');
+    expect((await stranger.send(back)).status).toBe(400);
+    await stranger.send('/'); // begins one of its own
+    expect((await stranger.send(back)).status).toBe(400);
+    expect(stranger.jar.has('desk-session')).toBe(false);
+  });
+
+  it('a sign-in leaves nothing of what the browser had before', async () => {
+    const browser = createBrowser(desk.origin);
+    const planted = (await signIn('eve.view')).browser.jar.get('desk-session') ?? '';
+    const sent = await createBrowser(desk.origin).send('/');
+    browser.jar.set('desk-session', 'forged');
+    const own = await browser.send('/');
+    expect(own.status).toBe(303);
+    browser.jar.set('desk-session', planted);
+    await browser.send(await signInAt(own.headers.get('location') ?? '', 'anna.view'));
+    expect(browser.jar.get('desk-session')).not.toBe(planted);
+    expect(await browser.get('/')).toContain('anna.view');
+    expect(sent.status).toBe(303);
+    browser.jar.set('desk-session', browser.jar.get('desk-login') ?? planted.slice(0, -4));
+    expect((await browser.send('/')).status).toBe(303);
+  });
+
+  it('a sign-out ends the session, also for a copy of its cookie', async () => {
+    const { browser } = await signIn('anna.view');
+    const copy = browser.jar.get('desk-session') ?? '';
+    const out = await browser.press('/', '/logout');
+    expect([out.status, await out.text()]).toEqual([200, expect.stringContaining('/session/end')]);
+    expect(browser.jar.has('desk-session')).toBe(false);
+    browser.jar.set('desk-session', copy);
+    expect((await browser.send('/')).status).toBe(303);
+  });
+
+  it('leads to no other site afterwards', async () => {
+    for (const path of ['//attacker.example/', '/%5Cattacker.example/'])
+      expect((await createBrowser(desk.origin).send(path)).status).toBe(404);
+  });
+
+  it('writes no secret, code or reference into its log', () => {
+    const log = JSON.stringify(desk.logged);
+    expect(log).toContain('signed in');
+    expect(log).not.toMatch(/a-secret-of-the-desk|code=|Anna Berg/);
+  });
+});
+
+it('a provider that does not answer is said, and asked again', async () => {
+  const port = await new Promise<number>((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+  const { createLogin } = await import('../../src/desk/login.js');
+  const { createCookies } = await import('../../src/desk/access.js');
+  const away = createLogin(
+    { ...login(), issuer: `http://127.0.0.1:${port}` },
+    desk.origin,
+    createCookies({ keys: null }, false),
+  );
+  await expect(away.begin('/')).rejects.toThrow();
+  await expect(away.begin('/')).rejects.toThrow();
+});
+
+const settingsOf = (rolesClaim: string) => ({ ...({} as DeskLogin), rolesClaim, roles });
+
+it.each<[string, Record<string, unknown>, string[]]>([
+  ['roles', { roles: ['act'] }, ['act', 'view']],
+  ['roles', { roles: 'view' }, ['view']],
+  ['roles', { roles: ['viewer', 'ACT'] }, []],
+  ['roles', { roles: { act: true } }, []],
+  ['roles', {}, []],
+  ['realm_access.roles', { realm_access: { roles: ['personal'] } }, ['personal', 'view']],
+  ['https://rides.example/roles', { 'https://rides.example/roles': ['view'] }, ['view']],
+])('the claim %s of %j gives %j', (claim, claims, rights) => {
+  expect(rightsIn(claims, settingsOf(claim))).toEqual(rights);
+});
+
+it.each([
+  [{ sub: '42', preferred_username: 'anna' }, 'anna (42)'],
+  [{ sub: '42', email: 'a@example.com' }, 'a@example.com (42)'],
+  [{ sub: '42', preferred_username: 'a\nb' }, 'ab (42)'],
+  [{ sub: '42', preferred_username: 'x'.repeat(200) }, '42'],
+])('%j is kept as %s', (claims, who) => expect(nameIn(claims)).toBe(who));
