@@ -76,6 +76,7 @@ export function orderNow(
 
 function orderButtons(viewer: Viewer, { account, order_id, outcome }: OrderRow, known: OrderInTemporal | null): Html {
   const path = pathOf('orders', account, order_id);
+  if (outcome !== null && outcome !== 'stopped' && outcome !== 'expired') return ''; // it has ended at the service
   const isOpen = known?.found ? known.found.isOpen : outcome === null;
   if (isOpen)
     return html`<div class="acts">!${button(viewer, {
@@ -90,7 +91,6 @@ function orderButtons(viewer: Viewer, { account, order_id, outcome }: OrderRow, 
       says: 'faretrail no longer follows the order. The order itself goes on at the service.',
       fields: field('reason', 'Why', { id: 'stop-reason' }),
     })}</div>`;
-  if (outcome !== null && outcome !== 'stopped' && outcome !== 'expired') return ''; // it has ended at the service
   return html`<div class="acts">!${button(viewer, {
     action: `${path}/follow`,
     id: 'follow',

@@ -49,7 +49,7 @@ export function useDeskStack() {
       const deliveryId = randomBytes(16).toString('hex');
       await portOf(stack).park({
         ...{ account: toAccountName('business'), deliveryId, eventType: 'status_changed', reason: 'noOrderId' },
-        ...{ receivedAt: new Date().toISOString(), sealed: '' },
+        ...{ receivedAt: new Date().toISOString(), sealed: 'eyJhbGciOiJkaXIifQ..c2VhbGVk.b2Y.dGhl' },
       });
       return `/parked/business/${deliveryId}`;
     },
