@@ -132,7 +132,7 @@ export function orderPast(
     html`${what}`,
     html`${by}!${principal ? html` <small>proved: ${principal}</small>` : ''}`,
   ]);
-  return html`<h2>Timeline</h2>!${table('Timeline', ['When', 'What', 'Status', ''], rows)}
+  return html`<h2>Timeline</h2>!${table('Timeline', ['When', 'What', 'Status', 'More'], rows)}
 !${periods.length > 0 ? html`<h2>Needed somebody</h2>!${table('Needed somebody', ['Why', 'From', 'Until', 'Message'], periods)}` : ''}
 !${bills.length > 0 ? html`<h2>Receipts</h2>!${table('Receipts', ['No.', 'Total', 'Net', 'Tax', 'Currency', 'Read'], bills)}` : ''}
 !${known && known.missed.length > 0 ? html`<h2>Lost notices</h2>!${missedTable(viewer, known.missed)}` : ''}
@@ -143,7 +143,7 @@ export function orderPast(
 export const missedTable = (viewer: Viewer, missed: readonly Missed[]): Html =>
   table(
     'Lost notices',
-    ['Missed', 'Receiver', 'Its answer', 'What', 'About', ''],
+    ['Missed', 'Receiver', 'Its answer', 'What', 'About', 'Button'],
     missed.map((one, at) => [
       time(one.missedAt),
       html`${one.to}`,

@@ -69,9 +69,11 @@ describe.skipIf(!chromium)('in a browser', () => {
     const came = await lostNotice();
     const waiting = await parked();
     const { page } = await open('/notices');
-    await expect
-      .poll(async () => (await page.reload(), await page.getByText('HTTP 400').count()), { timeout: 60_000 })
-      .toBe(1);
+    const shown = async () => {
+      await page.reload();
+      return await page.getByText('HTTP 400').count();
+    };
+    await expect.poll(shown, { timeout: 60_000 }).toBe(1);
     await press(page, 'Send again');
     await says(page, 'The notice is sent again.');
     await expect.poll(came).toEqual([400, 204]);
@@ -87,7 +89,7 @@ describe.skipIf(!chromium)('in a browser', () => {
     expect(await page.locator('time').first().textContent()).not.toContain('UTC');
     stack.sandbox.setStatus('business', orderId, 'Driving');
     await page.locator('dd .status', { hasText: 'Driving' }).waitFor();
-    await page.getByText('Stop following').click();
+    await page.getByText('Stop following', { exact: true }).click();
     await page.getByLabel('Why').fill('he has');
     stack.sandbox.setStatus('business', orderId, 'Completed');
     await page.getByText('There is something new').waitFor();
