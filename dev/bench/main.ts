@@ -5,6 +5,7 @@ import { projectRoot } from '../stack/temporal/project-root.js';
 import { runCommand } from '../stack/temporal/run-command.js';
 import { benchBurst } from './burst.js';
 import { benchCalls } from './calls.js';
+import { benchDesk } from './desk.js';
 import { benchFollow, followParts } from './follow.js';
 import { benchIngress, ingressParts } from './ingress.js';
 import { benchOrders } from './orders.js';
@@ -145,7 +146,7 @@ const rounds: NumberFlag = [
   3,
 ];
 
-addCommand('all', 'everything below but store, burst and watched, in one table (the default)', '90 minutes', {
+addCommand('all', 'everything below but store, burst, watched and desk, in one table (the default)', '90 minutes', {
   rounds,
 }).action(async (flags: Flags) => {
   const inAll = Object.keys(benches).filter((name) => benches[name]?.inAll);
@@ -194,6 +195,12 @@ addCommand(
     minutes: ['how long they are polled', 600, 10],
   },
 ).action(list(benchWatched));
+
+addCommand('desk', 'pages of the desk over very many orders, and what live pages cost the store', '3 minutes', {
+  orders: ['orders in the store', 1_000_000, 100_000],
+  viewers: ['live pages', 500, 50],
+  seconds: ['how long they are open', 600, 30],
+}).action(list(benchDesk));
 
 program.parseAsync().then(
   () => process.exit(0),
