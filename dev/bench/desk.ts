@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -7,13 +6,12 @@ import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { StoredChange } from '../../src/domain/notify/notices.js';
 import { openStore, type Store } from '../../src/store/store.js';
 import { startPostgres } from '../stack/postgres/postgres.js';
-import { nodeArgs } from '../stack/run/node-args.js';
+import { deskOrigin, startLocalProcess } from '../stack/run/process-child.js';
 import { startDevServer } from '../stack/temporal/dev-server.js';
 import { freePort } from '../stack/temporal/free-port.js';
 import type { Listing } from './report.js';
 import { inFolder } from './rounds.js';
 import type { TemporalSource } from './site.js';
-import { cpuMsOf } from './usage.js';
 
 /** What the bench of the desk is asked for. */
 export interface DeskOptions {
@@ -40,18 +38,19 @@ export async function benchDesk({ orders, viewers, seconds, temporal, say }: Des
       say(`${orders} orders with three changes each`);
       for (const statement of filled(orders)) await admin.query(statement);
       const server = 'program' in temporal ? await startServer(temporal, join(folder, 'temporal.db')) : null;
-      const desk = await startDeskProcess({
-        FARETRAIL_STORE_URL: postgres.url,
-        TEMPORAL_ADDRESS: 'address' in temporal ? temporal.address : (server?.address ?? ''),
-      });
+      const { PATH, HOME } = process.env;
+      const address = 'address' in temporal ? temporal.address : server?.address;
+      const here = { PATH, HOME, FARETRAIL_STORE_URL: postgres.url, TEMPORAL_ADDRESS: address };
+      const desk = await startLocalProcess('desk', { ...here, FARETRAIL_DESK_PORT: '0' }, folder);
+      const origin = deskOrigin(desk);
       try {
         const rows: Listing['rows'][number][] = [];
         for (const [name, path, form] of pages(orders)) {
           say(`${name}: ${requests} requests`);
-          rows.push({ name, values: await measurePage(desk.origin, path, form) });
+          rows.push({ name, values: await measurePage(origin, path, form) });
         }
-        const none = await costWhile(admin, store, { orders, seconds, origin: desk.origin, viewers: 0, say });
-        const live = await costWhile(admin, store, { orders, seconds, origin: desk.origin, viewers, say });
+        const none = await costWhile(admin, store, { orders, seconds, origin, viewers: 0, say });
+        const live = await costWhile(admin, store, { orders, seconds, origin, viewers, say });
         const costs = [Number.NaN, Number.NaN, Number.NaN];
         rows.push({ name: 'store: CPU of all it does, no live page', values: [...costs, none] });
         rows.push({ name: `the same with ${viewers} live pages`, values: [...costs, live] });
@@ -86,28 +85,6 @@ const filled = (orders: number): string[] => [
 
 async function startServer({ program }: { program: string }, databaseFile: string) {
   return await startDevServer({ program, databaseFile, port: await freePort(), metricsPort: 0 });
-}
-
-async function startDeskProcess(env: Record<string, string>) {
-  const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, nodeArgs('desk'), {
-    env: { PATH, HOME, FARETRAIL_DESK_PORT: '0', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let output = '';
-  for await (const chunk of child.stdout) {
-    output += String(chunk);
-    if (output.includes('desk started')) break;
-  }
-  const [, origin = ''] = /"origin":"([^"]+)"/.exec(output) ?? [];
-  return {
-    origin,
-    async stop() {
-      const ended = once(child, 'exit');
-      child.kill('SIGTERM');
-      await ended;
-    },
-  };
 }
 
 const pages = (orders: number): [name: string, path: string, form?: Record<string, string>][] => [
@@ -173,21 +150,40 @@ async function costWhile(
   const paths = ['/', '/orders', '/orders/business/order-7'];
   const open = Array.from({ length: viewers }, (_, at) => watchPage(origin, paths[at % 3] ?? '/', stopped.signal));
   await sleep(3_000);
-  const pidsOf = async () =>
-    (await admin.query<{ pid: number }>('select pid from pg_stat_activity where application_name = $1', ['faretrail']))
-      .rows;
-  const pids = await pidsOf();
-  const cpuMs = () => pids.reduce((sum, { pid }) => sum + cpuMsOf(pid), 0);
-  const before = cpuMs();
+  const { rows } = await admin.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const server = statOf(rows[0]?.pid ?? 0).parent;
+  const before = cpuMsOfServer(server);
   const since = performance.now();
   for (let n = 0; performance.now() - since < seconds * 1_000; n += 1) {
     await store.record(changeOf(n, orders));
     await sleep(Math.max(0, (n + 1) * (1_000 / changesPerSecond) - (performance.now() - since)));
   }
-  const used = cpuMs() - before;
+  const used = cpuMsOfServer(server) - before;
   stopped.abort();
   await Promise.allSettled(open);
   return (used / (performance.now() - since)) * 100;
+}
+
+/** Its parent, and the CPU time of it and of those of its children that have ended, in hundredths of a second (proc(5)). */
+function statOf(pid: number | string): { parent: number; cpu: number } {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
+  return { parent: fields[1] ?? 0, cpu: fields.slice(11, 15).reduce((sum, one) => sum + one, 0) };
+}
+
+/** CPU milliseconds of all processes of a PostgreSQL server so far. */
+function cpuMsOfServer(server: number): number {
+  const stats = readdirSync('/proc').flatMap((pid) => {
+    try {
+      return /^\d+$/.test(pid) ? [{ pid: Number(pid), ...statOf(pid) }] : [];
+    } catch {
+      return []; // it has ended
+    }
+  });
+  return stats.filter(({ pid, parent }) => [pid, parent].includes(server)).reduce((sum, { cpu }) => sum + cpu * 10, 0);
 }
 
 function changeOf(n: number, orders: number): StoredChange {

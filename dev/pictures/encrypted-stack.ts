@@ -25,7 +25,8 @@ export interface EncryptedStack {
 
 const user = { name: 'Pat Example', phone: '15550100200' };
 const location = { full_address: 'Example Street 1', lat: 52.5, lng: 13.4 };
-const order = {
+/** The body of a ride. */
+export const order = {
   stops: [
     { type: 'origin', actions: [{ type: 'pick_up', user }], location },
     { type: 'destination', actions: [{ type: 'drop_off', user }], location },

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { projectRoot } from '../stack/temporal/project-root.js';
+import { shootDesk } from './desk.js';
 import { type BenchResults, drawPlot, plots } from './plots.js';
 import { savePicture } from './save.js';
 import { shootUi } from './ui.js';
@@ -28,6 +29,12 @@ program
   .option('--ui <url>', 'address of the Temporal UI of the local stack', 'http://127.0.0.1:8233')
   .option('--browser <path>', 'a Chromium; by default that of the system')
   .action(shootViews);
+
+program
+  .command('desk')
+  .description('the desk, over a stack of its own')
+  .option('--browser <path>', 'a Chromium; by default that of the system')
+  .action(shootDesk);
 
 program
   .command('figures')

@@ -32,7 +32,7 @@ export const shootUi = (flags: Flags): Promise<void> =>
 
 /** Closes the browser, whatever becomes of the pictures. */
 export async function inBrowser(
-  { browser: given }: Flags,
+  { browser: given }: Pick<Flags, 'browser'>,
   shootAll: (browser: Browser) => Promise<void>,
 ): Promise<void> {
   const executablePath = given ?? findBrowser();

@@ -100,6 +100,7 @@ function guard(app: FastifyInstance, host: string | null): void {
       'cache-control': 'no-store',
       ...(host && !isLoopbackAddress(`https://${host}`) ? { 'strict-transport-security': 'max-age=31536000' } : {}),
     });
+    if (request.url === '/healthz') return; // a probe uses the address of the pod
     const asked = request.headers.host ?? '';
     const isOwn = asked === host || (URL.canParse(`http://${asked}`) && isLoopbackAddress(`http://${asked}`));
     if (!isOwn)

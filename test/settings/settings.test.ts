@@ -16,6 +16,7 @@ describe('the configuration', () => {
       notify: { origins: [], secrets: null, allowsPrivate: false, operator: null },
       payloads: { keys: null, encrypts: false },
       codec: { host: '127.0.0.1', port: 8481, origins: ['http://localhost:8233', 'http://127.0.0.1:8233'] },
+      desk: { host: '127.0.0.1', port: 8482, url: null, login: null, temporalUi: null },
       publicUrl: null,
       ingressHost: '127.0.0.1',
       ingressPort: 8480,

@@ -1,10 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ServerProcess, startServerProcess } from '../temporal/server-process.js';
 import { nodeArgs } from './node-args.js';
 
 /** A process of a deployment, with its whole log in a file. */
 export interface LocalProcess extends ServerProcess {
-  name: 'worker' | 'ingress';
+  name: 'worker' | 'ingress' | 'desk';
   logFile: string;
 }
 
@@ -22,3 +23,7 @@ export async function startLocalProcess(
   const server = await startServerProcess(process.execPath, nodeArgs(name), { env, logFile, isUp, stopWithinMs });
   return { ...server, name, logFile };
 }
+
+/** Where a desk listens, as its log says. */
+export const deskOrigin = ({ logFile }: Pick<LocalProcess, 'logFile'>): string =>
+  /"origin":"([^"]+)"/.exec(readFileSync(logFile, 'utf8'))?.[1] ?? '';

@@ -12,6 +12,7 @@ function showTimes(part) {
 const main = document.querySelector('main');
 const live = document.querySelector('#live');
 const pauseMs = 1000;
+const signInAfterMs = 5000;
 let isWaiting = false;
 
 /** A person who is about to press a button must not have it taken away. */
@@ -40,6 +41,13 @@ async function showAnew() {
   live.textContent = `Live. Shown anew at ${zone.format(new Date())}.`;
 }
 
+/** The sign-in is over. The provider mostly lets the browser in again by itself. */
+async function signInAgain() {
+  const answer = isBusy() ? undefined : await fetch(location.href, { redirect: 'manual' }).catch(() => undefined);
+  if (answer?.ok || answer?.type === 'opaqueredirect') location.reload();
+  else setTimeout(signInAgain, signInAfterMs);
+}
+
 showTimes(document);
 if (main?.dataset.live) {
   const changes = new EventSource('/live');
@@ -50,8 +58,8 @@ if (main?.dataset.live) {
     wasOpen = true;
   };
   changes.onerror = () => {
-    const isOver = changes.readyState === EventSource.CLOSED;
-    live.textContent = isOver ? 'Not live: reload the page.' : 'Not live for the moment.';
+    live.textContent = 'Not live for the moment.';
+    if (changes.readyState === EventSource.CLOSED) setTimeout(signInAgain, signInAfterMs);
   };
   changes.onmessage = ({ data }) => {
     const topics = JSON.parse(data);
