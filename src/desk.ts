@@ -8,16 +8,13 @@ import { startDesk } from './desk/server.js';
 import { createLogger, failProcess } from './observability/logging.js';
 import { openStore } from './store/store.js';
 
-/** Pages that are made at the same time. */
-const connections = 4;
-
 async function main(): Promise<void> {
   const config = loadCliConfig(process.env);
   const { store: setting, desk: settings, taskQueue, logLevel } = config;
   if (typeof setting === 'string')
     throw new ConfigError(['FARETRAIL_STORE_URL: missing; the desk shows what workers keep in the store']);
   const logger = createLogger({ level: logLevel, process: 'desk' });
-  const store = openStore(setting.url, { connections });
+  const store = openStore(setting.url, { connections: 4 });
   const reads = createReads(store);
   const runs = openRuns(process.env, taskQueue);
   const live = createLive(reads, async () => JSON.stringify(await runs.inNeed()));

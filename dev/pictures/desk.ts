@@ -16,15 +16,16 @@ import { order } from './encrypted-stack.js';
 import { savePicture } from './save.js';
 import { type Flags, inBrowser, openPage } from './ui.js';
 
+const newFolder = (): string => mkdtempSync(join(tmpdir(), 'faretrail-pictures-'));
 const statuses = { '7b21': 'CareReq', '7b22': 'Driving', '7b23': 'Confirmed', '7b24': 'Completed', '7b25': 'Routing' };
 
 /** Takes the pictures of the desk, over a stack of its own. */
 export async function shootDesk(flags: Pick<Flags, 'browser'>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'faretrail-pictures-'));
+  const [folder, data] = [newFolder(), newFolder()];
   const ends: (() => unknown)[] = [];
   try {
-    const postgres = await startPostgres(join(folder, 'postgres'), console.log);
-    ends.push(postgres.stop, () => rmSync(folder, { recursive: true, force: true }));
+    const postgres = await startPostgres(data, console.log);
+    ends.push(postgres.stop);
     const program = await findDevServer(console.log);
     const server = await startDevServer({ program, databaseFile: join(folder, 'temporal.db'), uiPort: 0 });
     ends.push(server.stop);
@@ -51,6 +52,7 @@ export async function shootDesk(flags: Pick<Flags, 'browser'>): Promise<void> {
     });
   } finally {
     for (const end of ends.reverse()) await end();
+    for (const one of [folder, data]) rmSync(one, { recursive: true, force: true });
   }
 }
 

@@ -6,8 +6,6 @@ const pollEveryMs = 1_000;
 const lookAtRunsEveryMs = 10_000;
 /** Proxies close a connection on which nothing comes. */
 const signOfLifeMs = 15_000;
-/** A browser holds one for each live page. */
-const mostListeners = 1_000;
 
 /** Looks at the store once a second for all viewers together, and not at all while none listens; tells each what has changed, by ids alone. */
 export function createLive(
@@ -55,9 +53,8 @@ export function createLive(
   }
 
   return {
-    /** Tells this browser of changes until it goes, or until its sign-in ends. False: too many listen. */
-    listen(response: ServerResponse, until: number): boolean {
-      if (listeners.size >= mostListeners) return false;
+    /** Tells this browser of changes until it goes, or until its sign-in ends. */
+    listen(response: ServerResponse, until: number): void {
       response.write('retry: 3000\n\n');
       listeners.add(response);
       const end = setTimeout(() => response.end(), until - Date.now());
@@ -69,7 +66,6 @@ export function createLive(
         isLooking = true;
         void look();
       }
-      return true;
     },
     close(): void {
       stopped.abort();

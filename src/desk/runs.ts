@@ -4,18 +4,12 @@ import type { Looking } from '../cli/command.js';
 import { findMissed, type Missed } from '../cli/notice.js';
 import { judgeWorker } from '../cli/processes.js';
 import { readDecisions } from '../cli/runs.js';
-import { createFaretrailClient, type FaretrailClient, type OrderTrail } from '../client/index.js';
-import { toAccountName, toOrderId } from '../domain/keys.js';
+import { createFaretrailClient, type FaretrailClient } from '../client/index.js';
 import { publishedDelivery } from '../domain/published.js';
-import {
-  type FollowOrderKey,
-  followOrderId,
-  type ParkedDeliveryKey,
-  parkedDeliveryId,
-} from '../domain/workflow-ids.js';
+import { type FollowOrderKey, type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
 import type { Env } from '../settings/env-reader.js';
 import { loadTemporalSettings, promptConnectionOptions } from '../temporal/connection.js';
-import { type FoundRun, runOf } from '../temporal/runs.js';
+import { runOf } from '../temporal/runs.js';
 import { createShared } from './shared.js';
 
 /** How long a page waits for Temporal, before it is shown without what only Temporal knows. */
@@ -25,16 +19,6 @@ const looksWithinMs = 8_000;
 const looksEveryMs = 10_000;
 const staleMs = 60_000;
 
-/** What Temporal knows of an order. */
-export interface OrderInTemporal {
-  /** Undefined: Temporal remembers no run. */
-  found: FoundRun | undefined;
-  /** Null while no worker answers. */
-  trail: OrderTrail | null;
-  decisions: Awaited<ReturnType<typeof readDecisions>>;
-  missed: readonly Missed[];
-}
-
 /** One who presses buttons: Temporal keeps the name with each message (docs/decisions/17-who-decided.md). */
 export interface Actor extends Looking {
   rides: FaretrailClient;
@@ -42,6 +26,9 @@ export interface Actor extends Looking {
 
 /** What Temporal knows. Every call rejects within seconds while it does not answer. */
 export type Runs = ReturnType<typeof openRuns>;
+
+/** What Temporal knows of an order. */
+export type OrderInTemporal = Awaited<ReturnType<Runs['order']>>;
 
 /** Connects with the first call: pages need no Temporal. */
 export function openRuns(env: Env, taskQueue: string) {
@@ -55,50 +42,36 @@ export function openRuns(env: Env, taskQueue: string) {
   const looking = lookAs('desk');
   const { client } = looking;
   const inTime = <T>(act: () => Promise<T>): Promise<T> => connection.withDeadline(Date.now() + pageWaitsMs, act);
-  const needs = createShared(
-    looksEveryMs,
-    () => findRunsInNeed(looking, { limit: 200 }).then(({ rows }) => rows),
-    staleMs,
-  );
-  const missed = createShared(looksEveryMs, () => findMissed(looking, {}).then(({ rows }) => rows), staleMs);
+  const look = async () => (await findRunsInNeed(looking, { limit: 200 })).rows;
+  const needs = createShared(looksEveryMs, look, staleMs);
+  const missed = createShared(looksEveryMs, async () => (await findMissed(looking, {})).rows, staleMs);
   return {
     namespace,
     /** What needs somebody, by no more than ten seconds ago; waits briefly. */
     inNeed: (): Promise<readonly RunInNeed[]> => within(pageWaitsMs, needs('')),
     missed: (): Promise<readonly Missed[]> => within(pageWaitsMs, missed('')),
-    async order(key: FollowOrderKey): Promise<OrderInTemporal> {
-      const { account, orderId } = key;
-      const { rides } = actor(looking);
-      const workflowId = followOrderId(key);
+    /** Nothing `found`: Temporal remembers no run. No `trail`: no worker answers. */
+    async order(key: FollowOrderKey) {
+      const order = actor(looking).rides.get(key.account, key.orderId);
+      const { workflowId } = order;
       const found = await inTime(() => runOf(client, workflowId).find());
-      const ofThisOrder = (one: Missed) => one.id.startsWith(`${workflowId}/`);
       const [trail, decisions, notices] = await Promise.all([
-        found &&
-          rides
-            .get(account, orderId)
-            .trail({ withinMs: pageWaitsMs })
-            .catch(() => null),
+        found && order.trail({ withinMs: pageWaitsMs }).catch(() => null),
         found ? within(pageWaitsMs, readDecisions(looking, workflowId)).catch(() => []) : [],
         within(pageWaitsMs, missed('')).catch(() => []),
       ]);
+      const ofThisOrder = ({ id }: Missed) => id.startsWith(`${workflowId}/`);
       return { found, trail: trail ?? null, decisions, missed: notices.filter(ofThisOrder) };
     },
     async parked(key: ParkedDeliveryKey) {
       const found = await inTime(() => runOf(client, parkedDeliveryId(key)).find());
-      return found && { found, delivery: publishedDelivery(found.memo) };
+      return found && { isOpen: found.isOpen, delivery: publishedDelivery(found.memo) };
     },
-    decisions: (workflowId: string) => within(pageWaitsMs, readDecisions(looking, workflowId)),
     /** Sees what a button has changed at once. */
-    forget(): void {
-      needs.forget();
-      missed.forget();
-    },
+    forget: () => [needs, missed].forEach((one) => void one.forget()),
     actor: (who: string): Actor => actor(lookAs(who)),
     /** Null: a worker answers. Otherwise why nothing can be sent: the server would keep it for an unknown time. */
-    whyNoWorker: async (): Promise<string | null> => {
-      const { result, message } = await judgeWorker(looking);
-      return result === 'ok' ? null : message;
-    },
+    whyNoWorker: () => judgeWorker(looking).then(({ result, message }) => (result === 'ok' ? null : message)),
     close: () => connection.close(),
   };
 }
@@ -106,12 +79,6 @@ export function openRuns(env: Env, taskQueue: string) {
 const actor = (looking: Looking): Actor => ({
   ...looking,
   rides: createFaretrailClient({ client: looking.client, taskQueue: looking.config.taskQueue }),
-});
-
-/** Reads the key of an order from a path. Throws `InvalidInput`. */
-export const toOrderKey = ({ account, orderId }: Record<'account' | 'orderId', string>): FollowOrderKey => ({
-  account: toAccountName(account),
-  orderId: toOrderId(orderId),
 });
 
 /** Rejects after so many milliseconds; the call itself goes on for those who come later. */

@@ -1,17 +1,16 @@
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { Readable } from 'node:stream';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { html } from 'ghtml';
 import { cannotListen, InvalidInput } from '../domain/errors.js';
 import { isLoopbackAddress } from '../domain/web-address.js';
-import type { DeskSettings } from '../settings/desk.js';
-import { deskRights } from '../settings/desk.js';
+import type { Logger } from '../observability/logging.js';
+import { type DeskSettings, deskRights } from '../settings/desk.js';
 import { createCookies, createSessions, isOwnForm, may, newViewer, type Viewer } from './access.js';
 import { acts, type Fields, press } from './acts.js';
 import type { Live } from './live.js';
-import { callbackPath, createLogin } from './login.js';
-import { csrfField, type Note, plainPage } from './pages/layout.js';
+import { callbackPath, createLogin, type Login } from './login.js';
+import { csrfField, plainPage } from './pages/layout.js';
 import { addPages, type PageParts } from './routes.js';
 
 declare module 'fastify' {
@@ -21,24 +20,13 @@ declare module 'fastify' {
   }
 }
 
-/** What the log keeps of the desk: ids alone. */
-export interface DeskLog {
-  info(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
-
 export interface DeskOptions extends PageParts {
   settings: DeskSettings;
   live: Live;
-  logger: DeskLog;
+  /** Gets ids alone. */
+  logger: Pick<Logger, 'info' | 'error'>;
   /** The one local user, where nobody signs in. */
   localUser: string;
-}
-
-/** A desk that listens. */
-export interface Desk {
-  origin: string;
-  close(): Promise<void>;
 }
 
 const maxFormBytes = 16_384;
@@ -46,7 +34,7 @@ const noteMs = 60_000;
 const staticFiles = { 'desk.css': 'text/css; charset=utf-8', 'desk.js': 'text/javascript; charset=utf-8' } as const;
 
 /** Starts to listen. Throws `FaretrailError` `DeskPortUnusable` when it cannot. */
-export async function startDesk(options: DeskOptions): Promise<Desk> {
+export async function startDesk(options: DeskOptions) {
   const { settings, live } = options;
   const app = fastify({
     logger: false,
@@ -117,31 +105,38 @@ function addStaticFiles(app: FastifyInstance): void {
   }
 }
 
+/** Why a page or a button is refused: HTTP status, title and text. */
+const refusals = {
+  notFound: [404, 'Not found', html`There is no such page. <a href="/">What needs somebody</a>`],
+  unreadable: [400, 'Not understood', html`The request cannot be read.`],
+  storeAway: [503, 'The store does not answer', html`Orders are followed all the same. Reload the page in a moment.`],
+  signedOut: [401, 'Signed out', html`Nothing was done. <a href="/">Sign in</a> and try again.`],
+  notSignedIn: [400, 'Not signed in', html`The sign-in did not come through. <a href="/">Try again</a>`],
+  noProvider: [503, 'No sign-in', html`The provider of sign-ins does not answer. Reload the page in a moment.`],
+  foreignForm: [403, 'Nothing was done', html`The form is of another sign-in. <a href="/">Go on</a> and try again.`],
+  mayOnlyLook: [403, 'Nothing was done', html`You may look, and press no buttons.`],
+} as const;
+
 const sendPage = (reply: FastifyReply, status: number, title: string, content: string): FastifyReply =>
-  reply.code(status).type('text/html; charset=utf-8').send(plainPage(title, content));
+  reply
+    .code(status)
+    .type('text/html; charset=utf-8')
+    .send(plainPage(title, html`<p>!${content}</p>`));
+
+const refuse = (reply: FastifyReply, why: keyof typeof refusals, [status, title, text] = refusals[why]): FastifyReply =>
+  sendPage(reply, status, title, text);
 
 function addErrorPages(app: FastifyInstance, { logger }: DeskOptions): void {
-  app.setNotFoundHandler((_request, reply) =>
-    sendPage(reply, 404, 'Not found', html`<p>There is no such page. <a href="/">What needs somebody</a></p>`),
-  );
+  app.setNotFoundHandler((_request, reply) => refuse(reply, 'notFound'));
   app.setErrorHandler<Error & { statusCode?: number }>((error, _request, reply) => {
-    if (error instanceof InvalidInput) return sendPage(reply, 400, 'Not understood', html`<p>${error.message}</p>`);
-    if (error.statusCode && error.statusCode < 500)
-      return sendPage(reply, error.statusCode, 'Not understood', html`<p>The request cannot be read.</p>`);
+    if (error instanceof InvalidInput) return sendPage(reply, 400, 'Not understood', html`${error.message}`);
+    if (error.statusCode && error.statusCode < 500) return refuse(reply, 'unreadable');
     logger.error({ err: error }, 'a page could not be made');
-    return sendPage(
-      reply,
-      503,
-      'The store does not answer',
-      html`<p>Orders are followed all the same. Reload the page in a moment.</p>`,
-    );
+    return refuse(reply, 'storeAway');
   });
 }
 
-const fieldsOf = (request: FastifyRequest): Fields => ({
-  ...(request.body as Fields | undefined),
-  ...(request.params as Fields),
-});
+const fieldsOf = ({ body, params }: FastifyRequest): Fields => ({ ...(body as Fields), ...(params as Fields) });
 
 /** Says the browser that another site has sent the form? */
 const isForeign = ({ origin, host, 'sec-fetch-site': site }: FastifyRequest['headers']): boolean =>
@@ -154,11 +149,10 @@ function addSignIn(app: FastifyInstance, options: DeskOptions, ownOrigin: () => 
   const isSecure = settings.url?.startsWith('https:') ?? false;
   const cookies = createCookies(settings, isSecure);
   const sessions = createSessions(cookies);
-  let made: ReturnType<typeof createLogin> | null = null;
-  const login = () => {
-    made ??= settings.login && createLogin(settings.login, ownOrigin(), cookies);
-    return made;
-  };
+  let login: Login | null = null;
+  app.addHook('onListen', async () => {
+    login = settings.login && createLogin(settings.login, ownOrigin(), cookies);
+  });
 
   app.addHook('onRequest', async (request, reply) => {
     if (request.url.startsWith(`${callbackPath}?`)) return;
@@ -166,105 +160,69 @@ function addSignIn(app: FastifyInstance, options: DeskOptions, ownOrigin: () => 
     if (found) {
       request.viewer = found;
       if (may(found, 'view') || request.url === '/logout') return;
+      const out = html`<form method="post" action="/logout">!${csrfField(found)}<button>Sign out</button></form>`;
       return sendPage(
         reply,
         403,
         'No access',
-        html`<p>${found.who} has none of the roles that may see this page.</p>
-<form method="post" action="/logout">!${csrfField(found)}<button>Sign out</button></form>`,
+        html`${found.who} has none of the roles that may see this page.</p>!${out}<p>`,
       );
     }
-    if (request.method !== 'GET')
-      return sendPage(reply, 401, 'Signed out', html`<p>Nothing was done. <a href="/">Sign in</a> and try again.</p>`);
+    if (request.method !== 'GET') return refuse(reply, 'signedOut');
     if (request.url === '/live') return reply.code(401).send();
-    const provider = login();
-    if (!provider) {
+    if (!login) {
       request.viewer = newViewer(localUser, deskRights);
       reply.header('set-cookie', await sessions.begin(request.viewer));
       return;
     }
-    const { url, cookie } = await provider.begin(request.url).catch((error: unknown) => {
+    const { url, cookie } = await login.begin(request.url).catch((error: unknown) => {
       logger.error({ err: error }, 'the provider of sign-ins does not answer');
       return { url: null, cookie: '' };
     });
-    if (url === null)
-      return sendPage(
-        reply,
-        503,
-        'No sign-in',
-        html`<p>The provider of sign-ins does not answer. Reload the page in a moment.</p>`,
-      );
+    if (url === null) return refuse(reply, 'noProvider');
     return reply.header('set-cookie', cookie).redirect(url, 303);
   });
   app.addHook('preValidation', async (request, reply) => {
     if (request.method !== 'POST') return;
     if (isForeign(request.headers) || !isOwnForm(request.viewer, fieldsOf(request).csrf))
-      return sendPage(
-        reply,
-        403,
-        'Nothing was done',
-        html`<p>The form was not made for you, or is of an earlier sign-in. <a href="/">Go on</a> and try again.</p>`,
-      );
+      return refuse(reply, 'foreignForm');
   });
 
   app.get(callbackPath, async (request, reply) => {
     try {
-      const { viewer, to } = (await login()?.finish(request.url, request.headers.cookie)) ?? {};
+      const { viewer, to } = (await login?.finish(request.url, request.headers.cookie)) ?? {};
       if (!viewer || !to) return reply.callNotFound();
       logger.info({ who: viewer.who, rights: viewer.rights }, 'signed in');
       reply.header('set-cookie', [await sessions.begin(viewer), cookies.clear('login')]);
       return reply.redirect(to, 303);
     } catch (error) {
       logger.error({ err: error }, 'a sign-in failed');
-      return sendPage(
-        reply,
-        400,
-        'Not signed in',
-        html`<p>The sign-in did not come through. <a href="/">Try again</a></p>`,
-      );
+      return refuse(reply, 'notSignedIn');
     }
   });
   app.post('/logout', async (request, reply) => {
     logger.info({ who: request.viewer.who }, 'signed out');
     reply.header('set-cookie', sessions.end(request.viewer));
-    const further = await login()
-      ?.end()
-      .catch(() => undefined);
-    return sendPage(
-      reply,
-      200,
-      'Signed out',
-      html`<p><a href="/">Sign in again</a>!${further ? html`, or <a href="${further}">sign out at the provider, too</a>` : ''}.</p>`,
-    );
+    const further = await login?.end().catch(() => undefined);
+    const there = further ? html`, or <a href="${further}">sign out at the provider, too</a>` : '';
+    return sendPage(reply, 200, 'Signed out', html`<a href="/">Sign in again</a>!${there}.`);
   });
   app.get('/live', (request, reply) => {
     reply.hijack();
     const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
     reply.raw.writeHead(200, headers as Record<string, string>);
-    if (!live.listen(reply.raw, request.viewer.until)) reply.raw.end();
+    live.listen(reply.raw, request.viewer.until);
   });
-  for (const act of acts)
-    app.post(act.path, async (request, reply) => {
-      const { viewer } = request;
+  for (const path of Object.keys(acts))
+    app.post(path, async (request, reply) => {
+      const { who } = request.viewer;
       const given = fieldsOf(request);
-      if (!may(viewer, 'act'))
-        return sendPage(reply, 403, 'Nothing was done', html`<p>${viewer.who} may look, and press no buttons.</p>`);
-      const { error, ...note } = await press(act, options.runs, viewer.who, given);
-      const about = { account: given.account, id: given.id };
-      logger.info(
-        { who: viewer.who, act: act.path, ...about, took: note.isGood, ...(error ? { err: error } : {}) },
-        'button',
-      );
+      if (!may(request.viewer, 'act')) return refuse(reply, 'mayOnlyLook');
+      const { error, ...note } = await press(path, options.runs, who, given);
+      const about = { account: given.account, id: given.id, took: note.isGood, ...(error ? { err: error } : {}) };
+      logger.info({ who, act: path, ...about }, 'button');
       reply.header('set-cookie', await cookies.set('note', note, noteMs));
-      return reply.redirect(act.back(given), 303);
+      return reply.redirect(request.url.replace(/\/[a-z]+$/, ''), 303); // to the page of the button
     });
-  addPages(app, options, {
-    async readNote(request, reply) {
-      const note = (await cookies.read(request.headers.cookie, 'note')) as Note | undefined;
-      if (note) reply.header('set-cookie', cookies.clear('note'));
-      return note;
-    },
-    send: (reply, content) =>
-      reply.type('text/html; charset=utf-8').send(typeof content === 'string' ? content : Readable.from(content)),
-  });
+  addPages(app, options, cookies);
 }

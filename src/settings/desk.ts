@@ -1,5 +1,5 @@
-import { isLoopbackAddress, toOrigin, toWebAddress, webAddressRule } from '../domain/web-address.js';
-import { type KeyRing, withHidden } from '../sealing/key-ring.js';
+import { isLoopbackAddress, originRule, toOrigin, toWebAddress, webAddressRule } from '../domain/web-address.js';
+import { withHidden } from '../sealing/key-ring.js';
 import type { EnvReader } from './env-reader.js';
 
 /** What a person may do at the desk. `view`: see orders, rides and what needs somebody. `act`: press buttons. `personal`: also see references
@@ -8,43 +8,20 @@ export const deskRights = ['view', 'act', 'personal'] as const;
 
 export type DeskRight = (typeof deskRights)[number];
 
-/** How people sign in. */
-export interface DeskLogin {
-  /** Of the OpenID provider. */
-  readonly issuer: string;
-  readonly clientId: string;
-  /** Not enumerable. */
-  readonly clientSecret: string;
-  /** The claim of the ID token that holds the roles of a person; a "." goes into an object. */
-  readonly rolesClaim: string;
-  /** Which role gives which right. */
-  readonly roles: readonly { readonly right: DeskRight; readonly role: string }[];
-}
-
-/** Where the page for dispatchers listens, and whom it lets in. */
-export interface DeskSettings {
-  readonly host: string;
-  /** 0 takes any free port. */
-  readonly port: number;
-  /** The origin at which browsers reach it, such as `https://desk.example.com`; null: the loopback address where it listens. */
-  readonly url: string | null;
-  /** Null: whoever reaches the loopback address is the one local user. */
-  readonly login: DeskLogin | null;
-  /** Seal sessions. Null: keys of this process, so a restart ends them. */
-  readonly keys: KeyRing | null;
-  /** Base address of the Temporal UI, for links; null: no links. */
-  readonly temporalUi: string | null;
-}
-
 const issuerName = 'FARETRAIL_DESK_ISSUER';
 const urlName = 'FARETRAIL_DESK_URL';
 const idName = 'FARETRAIL_DESK_CLIENT_ID';
 const secretName = 'FARETRAIL_DESK_CLIENT_SECRET';
 
+/** Where the page for dispatchers listens, and whom it lets in. */
+export type DeskSettings = ReturnType<typeof readDesk>;
+
 /** Reads `FARETRAIL_DESK_*`. */
-export function readDesk(read: EnvReader): DeskSettings {
+export function readDesk(read: EnvReader) {
   const host = read.host('FARETRAIL_DESK_HOST');
-  const url = readOrigin(read);
+  /** The origin at which browsers reach it; null: the loopback address where it listens. */
+  const url = readAddress(read, urlName, toOrigin, originRule);
+  /** Null: whoever reaches the loopback address is the one local user. */
   const login = readLogin(read);
   const isElsewhere = !/^(127(\.\d{1,3}){3}|::1)$/.test(host); // `localhost` may be made to mean something else
   const isPublic = isElsewhere || (url !== null && !isLoopbackAddress(url));
@@ -54,29 +31,27 @@ export function readDesk(read: EnvReader): DeskSettings {
   }
   if (isElsewhere && read.text(urlName) === undefined)
     read.refuse(urlName, 'missing; set the https origin at which browsers reach the desk');
-  const settings = { host, port: read.port('FARETRAIL_DESK_PORT') ?? 8482, url, login };
+  /** Base address of the Temporal UI, for links; null: no links. */
   const temporalUi = readAddress(read, 'FARETRAIL_DESK_TEMPORAL_UI');
-  return Object.freeze(withHidden({ ...settings, temporalUi }, 'keys', read.keyRing('FARETRAIL_DESK_KEYS')));
+  const port = read.port('FARETRAIL_DESK_PORT') ?? 8482; // 0 takes any free port
+  /** Seal sessions. Null: keys of this process, so a restart ends them. */
+  const keys = read.keyRing('FARETRAIL_DESK_KEYS');
+  return Object.freeze(withHidden({ host, port, url, login, temporalUi }, 'keys', keys));
 }
 
-function readOrigin(read: EnvReader): string | null {
-  const text = read.text(urlName);
-  const origin = text === undefined ? null : (toOrigin(text) ?? null);
-  if (text !== undefined && origin === null)
-    read.refuse(urlName, 'must be an https origin (http only at a loopback address) such as https://desk.example.com');
-  return origin;
-}
-
-function readAddress(read: EnvReader, name: string): string | null {
+function readAddress(read: EnvReader, name: string, toAddress = toWebAddress, rule = webAddressRule): string | null {
   const text = read.text(name);
-  if (text === undefined) return null;
-  return toWebAddress(text) ?? read.refuse(name, webAddressRule) ?? null;
+  return text === undefined ? null : (toAddress(text) ?? read.refuse(name, rule) ?? null);
 }
 
-function readLogin(read: EnvReader): DeskLogin | null {
+/** How people sign in. */
+export type DeskLogin = NonNullable<ReturnType<typeof readLogin>>;
+
+function readLogin(read: EnvReader) {
   const issuer = readAddress(read, issuerName);
   const clientId = read.text(idName);
   const secret = read.secret(secretName);
+  /** The claim of the ID token that holds the roles of a person; a "." goes into an object. */
   const rolesClaim = read.text('FARETRAIL_DESK_ROLES_CLAIM') ?? 'roles';
   const roles = readRoles(read);
   if (read.text(issuerName) === undefined) return null;
@@ -88,7 +63,8 @@ function readLogin(read: EnvReader): DeskLogin | null {
 
 const rolesRule = `must be RIGHT:ROLE, with ${deskRights.join(', ')} as RIGHT and a role of the claim as ROLE`;
 
-function readRoles(read: EnvReader): DeskLogin['roles'] {
+/** Which role gives which right. */
+function readRoles(read: EnvReader): { right: DeskRight; role: string }[] {
   const toRole = (entry: string) => {
     const at = entry.indexOf(':');
     const right = deskRights.find((one) => one === entry.slice(0, at));
@@ -96,6 +72,7 @@ function readRoles(read: EnvReader): DeskLogin['roles'] {
     return right && role !== '' ? { right, role } : undefined;
   };
   const entries = read.list('FARETRAIL_DESK_ROLES', (entry) => (toRole(entry) ? null : rolesRule));
-  if (!entries) return deskRights.map((right) => ({ right, role: `desk-${right}` }));
-  return entries.flatMap((entry) => toRole(entry) ?? []);
+  return (
+    entries?.flatMap((entry) => toRole(entry) ?? []) ?? deskRights.map((right) => ({ right, role: `desk-${right}` }))
+  );
 }

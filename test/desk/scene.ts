@@ -2,20 +2,17 @@ import { afterAll, beforeAll } from 'vitest';
 import { createLive } from '../../src/desk/live.js';
 import { createReads } from '../../src/desk/reads.js';
 import { openRuns } from '../../src/desk/runs.js';
-import { type Desk, startDesk } from '../../src/desk/server.js';
+import { startDesk } from '../../src/desk/server.js';
 import type { Attention } from '../../src/domain/attention.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import type { StoredChange } from '../../src/domain/notify/notices.js';
+import type { Logger } from '../../src/observability/logging.js';
 import type { DeskSettings } from '../../src/settings/desk.js';
 import { openStore, type Store } from '../../src/store/store.js';
 import { usePostgres } from '../support/store/postgres.js';
 
 /** A desk over a store of its own. */
-export interface DeskScene extends Desk {
-  store: Store;
-  /** Lines of its log. */
-  logged: object[];
-}
+export type DeskScene = Awaited<ReturnType<typeof openDesk>>;
 
 export const deskSettings: DeskSettings = {
   ...{ host: '127.0.0.1', port: 0, url: null, login: null, keys: null, temporalUi: 'http://127.0.0.1:8233' },
@@ -38,7 +35,7 @@ export async function openDesk(
   const live = createLive(reads, async () => JSON.stringify(await runs.inNeed()));
   const logged: object[] = [];
   const keep = (fields: object, message: string) => void logged.push({ ...fields, message });
-  const logger = { info: keep, error: keep };
+  const logger = { info: keep, error: keep } as unknown as Logger;
   const desk = await startDesk({
     settings: { ...deskSettings, ...more },
     reads,

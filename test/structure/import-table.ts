@@ -116,6 +116,7 @@ export const importTable: readonly Part[] = [
       ...['src/client', 'src/domain', 'src/sealing', 'src/settings', 'src/store', 'src/temporal'],
       ...['attention', 'command', 'notice', 'processes', 'runs'].map((name) => `${cli}/${name}.ts`), // what finds runs
     ],
+    oursAsTypes: ['src/observability'],
     packages: ['@temporalio/client', 'fastify', 'ghtml', 'node', 'openid-client'],
   },
   { part: cli, ours: ['src'], oursAsTypes: [config], packages: 'any', never: [...processes, config] },

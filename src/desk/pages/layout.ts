@@ -6,6 +6,9 @@ import { may, type Viewer } from '../access.js';
 /** A part of a page, made by a template. */
 export type Html = string;
 
+/** Who sees a page, and what became of the last button. */
+export type Seen = Pick<Frame, 'viewer' | 'note'>;
+
 /** What a page shows around its own content. */
 export interface Frame {
   viewer: Viewer;
@@ -26,8 +29,7 @@ export interface Note {
 
 const places = { '/': 'Needs somebody', '/orders': 'Orders and rides', '/notices': 'Lost notices' } as const;
 
-/** What comes before the content of a page; `pageEnd` closes it. */
-export const pageStart = ({ viewer, title, place, live, note }: Frame): Html => html`<!doctype html>
+const head = (title: string): Html => html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -35,7 +37,10 @@ export const pageStart = ({ viewer, title, place, live, note }: Frame): Html => 
 <title>${title} · faretrail desk</title>
 <link rel="stylesheet" href="/static/desk.css">
 <script src="/static/desk.js" type="module"></script>
-</head>
+</head>`;
+
+/** What comes before the content of a page; `pageEnd` closes it. */
+export const pageStart = ({ viewer, title, place, live, note }: Frame): Html => html`!${head(title)}
 <body>
 <a class="skip" href="#main">Skip to content</a>
 <header>
@@ -61,14 +66,10 @@ export const pageEnd: Html = html`</main>
 export const page = (frame: Frame, content: Html): Html => `${pageStart(frame)}${content}${pageEnd}`;
 
 /** A page without a viewer: a refusal, or a way to sign in. */
-export const plainPage = (title: string, content: Html): Html => html`<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} · faretrail desk</title><link rel="stylesheet" href="/static/desk.css"></head>
-<body><main id="main"><h1>${title}</h1>!${content}</main></body>
-</html>`;
+export const plainPage = (title: string, content: Html): Html =>
+  html`!${head(title)}<body><main id="main"><h1>${title}</h1>!${content}</main></body></html>`;
 
-export const csrfField = ({ csrf }: Viewer): Html => html`<input type="hidden" name="csrf" value="${csrf}">`;
+export const csrfField = ({ csrf }: Viewer): Html => hidden('csrf', csrf);
 
 /** An instant: in UTC, and by the script in the zone of the viewer. */
 export function time(instant: Date | string | null | undefined): Html {
@@ -93,24 +94,18 @@ export const linkTo = (kind: 'orders' | 'rides' | 'parked', account: string, id:
 export const facts = (pairs: readonly (readonly [name: string, value: Html] | false | null | undefined)[]): Html =>
   html`<dl>!${pairs.map((pair) => (pair ? html`<div><dt>${pair[0]}</dt><dd>!${pair[1]}</dd></div>` : ''))}</dl>`;
 
-/** A table that scrolls by itself where it is wider than the screen. Cells are HTML. */
-export function table(caption: string, head: readonly string[], rows: readonly (readonly Html[])[]): Html {
-  return html`<div class="wide" role="region" aria-label="${caption}" tabindex="0"><table>
+/** A heading with a table, which scrolls by itself where it is wider than the screen; nothing without rows. Cells are HTML. */
+export const part = (title: string, head: readonly string[], rows: readonly (readonly Html[])[]): Html =>
+  rows.length === 0
+    ? ''
+    : html`<h2>${title}</h2><div class="wide" role="region" aria-label="${title}" tabindex="0"><table>
 <thead><tr>!${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
-<tbody>!${rows.map((cells) => html`<tr>!${cells.map((cell) => html`<td>!${cell}</td>`)}</tr>`)}</tbody>
-</table></div>`;
-}
+<tbody>!${rows.map((cells) => html`<tr>!${cells.map((cell) => html`<td>!${cell}</td>`)}</tr>`)}</tbody></table></div>`;
 
 /** A button that asks once: the first press shows what it will do, the second does it. */
 export function button(
   viewer: Viewer,
-  {
-    action,
-    name,
-    says,
-    fields = '',
-    id = action.replaceAll(/[^\w]+/g, '-'),
-  }: { action: string; name: string; says: string; fields?: Html; id?: string },
+  { action, name, says, fields = '', id }: { action: string; name: string; says: string; fields?: Html; id?: string },
 ): Html {
   if (!may(viewer, 'act')) return '';
   return html`<details class="act" id="${id}"><summary>${name}</summary>
@@ -118,9 +113,9 @@ export function button(
 }
 
 /** A field of such a button. */
-export const field = (
-  name: string,
-  label: string,
-  attributes: { value?: string; required?: boolean; id: string },
-): Html =>
-  html`<p><label for="${attributes.id}">${label}</label><input id="${attributes.id}" name="${name}" maxlength="200" autocomplete="off" value="${attributes.value ?? ''}" !${attributes.required === false ? '' : 'required'}></p>`;
+export const field = (name: string, label: string, id: string, value = ''): Html =>
+  html`<p><label for="${id}">${label}</label><input id="${id}" name="${name}" maxlength="200" autocomplete="off" value="${value}" required></p>`;
+
+/** One that the person does not see. */
+export const hidden = (name: string, value: string): Html =>
+  html`<input type="hidden" name="${name}" value="${value}">`;

@@ -2,22 +2,13 @@ import { html } from 'ghtml';
 import type { RunInNeed } from '../../cli/attention.js';
 import { may, type Viewer } from '../access.js';
 import type { AttentionRow } from '../reads.js';
-import { type Frame, type Html, page, pathOf, time } from './layout.js';
+import { type Html, page, pathOf, type Seen, time } from './layout.js';
 import { inWords, remedyFor, remedyOf } from './remedies.js';
 
-/** One thing that needs somebody, whoever knows of it. */
-export interface Need {
-  kind: RunInNeed['kind'];
-  account: string;
-  id: string;
-  code: string;
-  /** It may name a person. */
-  message: string | null;
-  since: string | null;
-  remedy: string;
-  /** For those who run faretrail. */
-  command?: string;
-}
+/** One thing that needs somebody, whoever knows of it; `command` is for those who run faretrail. */
+export type Need = Omit<RunInNeed, 'workflowId' | 'command'> & { remedy: string; command?: string };
+/** The same on the page of what it is about. */
+export type What = Omit<Need, 'kind' | 'account' | 'id'>;
 
 /** What the store and Temporal know, each thing once, the oldest first. */
 export function allNeeds(stored: readonly AttentionRow[], runs: readonly RunInNeed[]): Need[] {
@@ -37,24 +28,23 @@ const pages: Partial<Record<Need['kind'], 'orders' | 'rides' | 'parked'>> = {
   parked: 'parked',
 };
 
+/** Why it needs somebody, since when, and what to do. */
+export const whatToDo = (viewer: Viewer, { code, since, message, remedy, command }: What): Html =>
+  html`<p class="code"><b>${inWords(code)}</b> since !${time(since)}</p>
+!${message && may(viewer, 'personal') ? html`<p>${message}</p>` : ''}
+<p class="remedy">${remedy}!${command ? html` <code>${command}</code>` : ''}</p>`;
+
 function needItem(viewer: Viewer, need: Need): Html {
-  const { kind, account, id, code, message, since, remedy, command } = need;
+  const { kind, account, id, command: _, ...what } = need;
   const place = pages[kind];
   const name = html`${kind} ${id === account ? '' : id}`;
   return html`<li class="card">
 <h2>!${place ? html`<a href="${pathOf(place, account, id)}">!${name}</a>` : name} <small>${account}</small></h2>
-<p class="code"><b>${inWords(code)}</b> since !${time(since)}</p>
-!${message && may(viewer, 'personal') ? html`<p>${message}</p>` : ''}
-<p class="remedy">${remedy}!${command && !place ? html` <code>${command}</code>` : ''}</p>
-</li>`;
+!${whatToDo(viewer, place ? what : need)}</li>`;
 }
 
 /** What needs somebody. `runs`: null while Temporal does not answer. */
-export function needsPage(
-  frame: Omit<Frame, 'title' | 'place' | 'live'>,
-  stored: readonly AttentionRow[],
-  runs: readonly RunInNeed[] | null,
-): Html {
+export function needsPage(frame: Seen, stored: readonly AttentionRow[], runs: readonly RunInNeed[] | null): Html {
   const needs = allNeeds(stored, runs ?? []);
   const missing = html`<p class="note bad" role="alert">Temporal does not answer, so parked deliveries and trouble of accounts are not shown.</p>`;
   const list =

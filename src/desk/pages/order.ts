@@ -1,49 +1,36 @@
 import { html } from 'ghtml';
 import type { RunInNeed } from '../../cli/attention.js';
 import type { Missed } from '../../cli/notice.js';
-import { may, type Viewer } from '../access.js';
-import type { AttentionRow, ChangeRow, OrderRow, ReceiptRow, RideRow } from '../reads.js';
+import type { Viewer } from '../access.js';
+import type { AttentionRow, OrderRow, StoredOrder } from '../reads.js';
 import type { OrderInTemporal } from '../runs.js';
-import { button, facts, field, type Html, linkTo, pathOf, personal, table, time } from './layout.js';
-import { inWords, remedyFor, remedyOf } from './remedies.js';
-
-/** What the store has of an order. */
-export interface StoredOrder {
-  order: OrderRow;
-  changes: readonly ChangeRow[];
-  attention: readonly AttentionRow[];
-  rides: readonly RideRow[];
-  receipts: readonly ReceiptRow[];
-}
+import { button, facts, field, type Html, hidden, linkTo, part, pathOf, personal, time } from './layout.js';
+import { allNeeds, type What, whatToDo } from './needs.js';
+import { inWords, remedyFor } from './remedies.js';
 
 /** Where the order stands. */
-export const orderHead = (viewer: Viewer, { order, rides }: StoredOrder): Html =>
+export const orderHead = (viewer: Viewer, { order }: StoredOrder): Html =>
   facts([
     ['Status', html`<b class="status">${order.status ?? 'not read yet'}</b> since !${time(order.since)}`],
     order.raw_status !== null && order.raw_status !== order.status && ['Came as', html`${order.raw_status}`],
     ['Following', html`${order.outcome === null ? 'goes on' : `ended: ${order.outcome}`}`],
     ['Account', html`${order.account}`],
     ['Reference', personal(viewer, order.reference)],
-    ...rides.map((ride) => ['Ride', linkTo('rides', ride.account, ride.request_id)] as const),
+    order.request_id !== null && ['Ride', linkTo('rides', order.account, order.request_id)],
     ['Last change', time(order.changed_at)],
   ]);
 
 /** One thing that needs somebody, and what to do. */
-const trouble = (
-  viewer: Viewer,
-  code: string,
-  since: Date | string | null,
-  message: string | null,
-  remedy: string,
-): Html =>
-  html`<section class="card"><p class="code"><b>${inWords(code)}</b> since !${time(since)}</p>
-!${message && may(viewer, 'personal') ? html`<p>${message}</p>` : ''}<p class="remedy">${remedy}</p></section>`;
+const trouble = (viewer: Viewer, { command: _, ...what }: What): Html =>
+  html`<section class="card">!${whatToDo(viewer, what)}</section>`;
 
 /** What the store says of why it stands still. */
 export const storedTrouble = (viewer: Viewer, attention: readonly AttentionRow[]): Html =>
-  attention
-    .filter(({ cleared_at }) => cleared_at === null)
-    .map(({ code, since, message }) => trouble(viewer, code, since, message, remedyFor(code)))
+  allNeeds(
+    attention.filter(({ cleared_at }) => cleared_at === null),
+    [],
+  )
+    .map((need) => trouble(viewer, need))
     .join('');
 
 /** What only Temporal knows, and the buttons. `known`: null while it does not answer. */
@@ -62,15 +49,12 @@ export function orderNow(
   const ofAccount = needs.filter(
     ({ account, kind }) => account === order.account && ['watch', 'account', 'token'].includes(kind),
   );
-  const look = trail && `${trail.reads} reads, ${trail.deliveries.received} deliveries`;
-  return html`!${own ? trouble(viewer, own.code, own.since, own.message, remedyFor(own.code)) : ''}
-!${ofAccount.map((need) => trouble(viewer, need.code, need.since, need.message, remedyOf(need)))}
+  const inUi = uiUrl && found ? html` · <a href="${uiUrl}" rel="noopener">in the Temporal UI</a>` : '';
+  const looks = trail && `${trail.reads} reads, ${trail.deliveries.received} deliveries`;
+  return html`!${own ? trouble(viewer, { ...own, remedy: remedyFor(own.code) }) : ''}!${allNeeds([], ofAccount).map((need) => trouble(viewer, need))}
 !${facts([
-    [
-      'Run',
-      html`${found ? found.state : 'Temporal remembers none'}!${uiUrl && found ? html` · <a href="${uiUrl}" rel="noopener">in the Temporal UI</a>` : ''}`,
-    ],
-    look ? ['Looked at by', html`${look}`] : ['Looked at by', html`${found?.isOpen ? 'no worker answers' : '–'}`],
+    ['Run', html`${found?.state ?? 'Temporal remembers none'}!${inUi}`],
+    ['Looked at by', html`${looks ?? (found?.isOpen ? 'no worker answers' : '–')}`],
   ])}!${acts}`;
 }
 
@@ -78,70 +62,48 @@ function orderButtons(viewer: Viewer, { account, order_id, outcome }: OrderRow, 
   const path = pathOf('orders', account, order_id);
   if (outcome !== null && outcome !== 'stopped' && outcome !== 'expired') return ''; // it has ended at the service
   const isOpen = known?.found ? known.found.isOpen : outcome === null;
-  if (isOpen)
-    return html`<div class="acts">!${button(viewer, {
-      action: `${path}/refresh`,
-      id: 'refresh',
-      name: 'Read now',
-      says: 'faretrail reads the order at the service now. This changes nothing at the service.',
-    })}!${button(viewer, {
-      action: `${path}/stop`,
-      id: 'stop',
-      name: 'Stop following',
-      says: 'faretrail no longer follows the order. The order itself goes on at the service.',
-      fields: field('reason', 'Why', { id: 'stop-reason' }),
-    })}</div>`;
-  return html`<div class="acts">!${button(viewer, {
-    action: `${path}/follow`,
-    id: 'follow',
-    name: 'Follow again',
-    says: 'faretrail follows the order again, from its status at the service on.',
-  })}</div>`;
+  const buttons: Parameters<typeof button>[1][] = [
+    { action: 'refresh', name: 'Read now', says: 'The order is read at the service now, which changes nothing there.' },
+    {
+      ...{ action: 'stop', name: 'Stop following', says: 'The order itself goes on at the service.' },
+      fields: field('reason', 'Why', 'stop-reason'),
+    },
+    { action: 'follow', name: 'Follow again', says: 'The order is followed again, from its status at the service on.' },
+  ];
+  const shown = buttons.filter(({ action }) => (action === 'follow') !== isOpen);
+  return html`<div class="acts">!${shown.map(({ action, ...more }) => button(viewer, { ...more, action: `${path}/${action}`, id: action }))}</div>`;
 }
 
-const changeTexts: Readonly<Record<string, string>> = {
-  'order.changed': 'status',
-  'order.ended': 'end',
-  'attention.raised': 'needs somebody',
-  'attention.cleared': 'no longer needs somebody',
-};
-
 /** What has happened so far, the latest first. */
-export function orderPast(
-  viewer: Viewer,
-  { changes, attention, receipts }: StoredOrder,
-  known: OrderInTemporal | null,
-): Html {
-  const rows = changes.map(({ at, type, status, raw_status, outcome, attention: code }) => [
+export function orderPast(viewer: Viewer, stored: StoredOrder, known: OrderInTemporal | null): Html {
+  const changes = stored.changes.map(({ at, status, raw_status, outcome, attention }) => [
     time(at),
-    html`${changeTexts[type] ?? type}`,
     html`<span class="status">${status ?? '–'}</span>!${raw_status === status ? '' : html` <small>came as ${raw_status}</small>`}`,
-    html`${outcome ?? (code ? inWords(code) : '')}`,
+    html`${outcome ?? (attention ? inWords(attention) : '')}`,
   ]);
-  const periods = attention.map(({ code, since, cleared_at, message }) => [
+  const periods = stored.attention.map(({ code, since, cleared_at, message }) => [
     html`${inWords(code)}`,
-    time(since),
-    cleared_at === null ? 'now' : time(cleared_at),
-    personal(viewer, message),
+    ...[time(since), cleared_at === null ? 'now' : time(cleared_at), personal(viewer, message)],
   ]);
-  const bills = receipts.map(({ version, total, net, tax, currency, at }) =>
+  const receipts = stored.receipts.map(({ version, total, net, tax, currency, at }) =>
     [String(version), total, net, tax, currency].map((one) => html`${one ?? '–'}`).concat(time(at)),
   );
-  const decisions = known?.decisions.map(({ at, what, by, principal }) => [
-    time(at),
-    html`${what}`,
+  const decisions = (known?.decisions ?? []).map(({ at, what, by, principal }) => [
+    ...[time(at), html`${what}`],
     html`${by}!${principal ? html` <small>proved: ${principal}</small>` : ''}`,
   ]);
-  return html`<h2>Timeline</h2>!${table('Timeline', ['When', 'What', 'Status', 'More'], rows)}
-!${periods.length > 0 ? html`<h2>Needed somebody</h2>!${table('Needed somebody', ['Why', 'From', 'Until', 'Message'], periods)}` : ''}
-!${bills.length > 0 ? html`<h2>Receipts</h2>!${table('Receipts', ['No.', 'Total', 'Net', 'Tax', 'Currency', 'Read'], bills)}` : ''}
-!${known && known.missed.length > 0 ? html`<h2>Lost notices</h2>!${missedTable(viewer, known.missed)}` : ''}
-!${decisions && decisions.length > 0 ? html`<h2>Who decided</h2>!${table('Who decided', ['When', 'What', 'Who'], decisions)}` : ''}`;
+  return [
+    part('Timeline', ['When', 'Status', 'More'], changes),
+    part('Needed somebody', ['Why', 'From', 'Until', 'Message'], periods),
+    part('Receipts', ['No.', 'Total', 'Net', 'Tax', 'Currency', 'Read'], receipts),
+    missedPart(viewer, known?.missed ?? []),
+    part('Who decided', ['When', 'What', 'Who'], decisions),
+  ].join('');
 }
 
 /** Notices that their receivers have missed, with their answers. */
-export const missedTable = (viewer: Viewer, missed: readonly Missed[]): Html =>
-  table(
+export const missedPart = (viewer: Viewer, missed: readonly Missed[]): Html =>
+  part(
     'Lost notices',
     ['Missed', 'Receiver', 'Its answer', 'What', 'About', 'Button'],
     missed.map((one, at) => [
@@ -155,7 +117,7 @@ export const missedTable = (viewer: Viewer, missed: readonly Missed[]): Html =>
         id: `resend-${at}`,
         name: 'Send again',
         says: 'The receiver gets the notice again, under the same id as before.',
-        fields: html`<input type="hidden" name="id" value="${one.id}"><input type="hidden" name="missedAt" value="${one.missedAt}">`,
+        fields: `${hidden('id', one.id)}${hidden('missedAt', one.missedAt)}`,
       }),
     ]),
   );

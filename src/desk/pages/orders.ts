@@ -2,21 +2,20 @@ import { html } from 'ghtml';
 import { endStatuses, openStatuses } from '../../domain/order/status.js';
 import { may, type Viewer } from '../access.js';
 import { type OrderFilter, type OrderRow, pageSize, type RideRow } from '../reads.js';
-import { type Frame, type Html, linkTo, page, personal, table, time } from './layout.js';
+import { type Html, linkTo, page, part, personal, type Seen, time } from './layout.js';
 import { inWords } from './remedies.js';
 
 /** The last order of a page, as the next page needs it. */
 export const toCursor = ({ changed_at, account, order_id }: OrderRow): string =>
   Buffer.from(JSON.stringify([changed_at.toISOString(), account, order_id])).toString('base64url');
 
-/** Reads it; undefined for anything else. */
-export function readCursor(text: unknown): OrderFilter['before'] {
+/** Reads it; nothing for anything else. */
+export function readCursor(text: unknown): Pick<OrderFilter, 'before'> {
   try {
-    const [at, account, orderId, ...more] = JSON.parse(Buffer.from(String(text), 'base64url').toString());
-    const isCursor = [at, account, orderId].every((one) => typeof one === 'string') && more.length === 0;
-    return isCursor && !Number.isNaN(Date.parse(at)) ? [at, account, orderId] : undefined;
+    const [at, account, orderId] = JSON.parse(Buffer.from(String(text), 'base64url').toString());
+    return { before: [new Date(at).toISOString(), String(account), String(orderId)] };
   } catch {
-    return undefined;
+    return {};
   }
 }
 
@@ -30,66 +29,57 @@ const orderRow = (viewer: Viewer, row: OrderRow): Html[] => [
   time(row.changed_at),
 ];
 
-const ordersTable = (viewer: Viewer, rows: readonly OrderRow[]): Html =>
-  rows.length === 0
-    ? html`<p>No order fits.</p>`
-    : table(
-        'Orders',
-        ['Order', 'Account', 'Status', 'Outcome', 'Reference', 'Ride', 'Changed'],
-        rows.map((row) => orderRow(viewer, row)),
-      );
+/** What a list or a search has found. */
+interface Listed {
+  orders: readonly OrderRow[];
+  /** Of which no order is known. */
+  rides: readonly RideRow[];
+}
 
-/** Rides of which no order is known. */
-function ridesPart(rides: readonly RideRow[]): Html {
-  if (rides.length === 0) return '';
-  const rows = rides.map((ride) => [
+function listedParts(viewer: Viewer, { orders, rides }: Listed): Html {
+  const rideRows = rides.map((ride) => [
     linkTo('rides', ride.account, ride.request_id),
     html`${ride.account}`,
     html`${ride.ended ? 'ended' : 'no order yet'}!${ride.attention ? html` <b class="code">${inWords(ride.attention)}</b>` : ''}`,
     time(ride.changed_at),
   ]);
-  return html`<h2>Rides without an order</h2>!${table('Rides without an order', ['Ride', 'Account', 'Standing', 'Changed'], rows)}`;
+  const rows = orders.map((row) => orderRow(viewer, row));
+  const found = part('Orders', ['Order', 'Account', 'Status', 'Outcome', 'Reference', 'Ride', 'Changed'], rows);
+  return html`!${part('Rides without an order', ['Ride', 'Account', 'Standing', 'Changed'], rideRows)}
+!${found || html`<p>No order fits.</p>`}`;
 }
 
-const choice = (value: string, label: string, now: string | undefined): Html =>
-  html`<option value="${value}" !${value === (now ?? '') ? 'selected' : ''}>${label}</option>`;
+const states = { '': 'all', open: 'followed now', ended: 'ended' } as const;
 
 function filterForm({ account, status, state }: OrderFilter): Html {
   return html`<form method="get" action="/orders" class="filter">
 <p><label for="account">Account</label><input id="account" name="account" value="${account ?? ''}" maxlength="40" autocomplete="off"></p>
 <p><label for="status">Status</label><input id="status" name="status" value="${status ?? ''}" maxlength="200" list="statuses" autocomplete="off">
 <datalist id="statuses">!${[...openStatuses, ...endStatuses].map((one) => html`<option value="${one}"></option>`)}</datalist></p>
-<p><label for="state">Following</label><select id="state" name="state">!${choice('', 'all', state)}!${choice('open', 'followed now', state)}!${choice('ended', 'ended', state)}</select></p>
+<p><label for="state">Following</label><select id="state" name="state">!${Object.entries(states).map(
+    ([value, label]) => html`<option value="${value}" !${value === (state ?? '') ? 'selected' : ''}>${label}</option>`,
+  )}</select></p>
 <button>Filter</button></form>`;
 }
 
 /** The orders that fit a filter, the newest change first. */
-export function ordersPage(
-  frame: Omit<Frame, 'title' | 'place' | 'live'>,
-  filter: OrderFilter,
-  { orders, rides }: { orders: readonly OrderRow[]; rides: readonly RideRow[] },
-): Html {
+export function ordersPage(frame: Seen, filter: OrderFilter, { orders, rides }: Listed): Html {
   const shown = orders.slice(0, pageSize);
-  const last = shown.at(-1);
+  const last = orders.length > pageSize ? shown.at(-1) : undefined;
   const { account = '', status = '', state = '' } = filter;
-  const next =
-    orders.length > pageSize && last && new URLSearchParams({ account, status, state, before: toCursor(last) });
+  const next = last && new URLSearchParams({ account, status, state, before: toCursor(last) });
   return page(
     { ...frame, title: 'Orders and rides', place: '/orders', ...(filter.before ? {} : { live: 'orders' }) },
-    html`!${filterForm(filter)}!${ridesPart(rides)}<h2>Orders</h2>!${ordersTable(frame.viewer, shown)}
+    html`!${filterForm(filter)}!${listedParts(frame.viewer, { orders: shown, rides })}
 !${next ? html`<p><a href="/orders?${next}" rel="next">Older orders</a></p>` : ''}`,
   );
 }
 
 /** What a search has found. The text stands in no address. */
-export function searchPage(
-  frame: Omit<Frame, 'title' | 'place' | 'live'>,
-  text: string,
-  { orders, rides }: { orders: readonly OrderRow[]; rides: readonly RideRow[] },
-): Html {
-  const where = may(frame.viewer, 'personal') ? 'An order id, a ride or a reference' : 'An order id or a ride';
+export function searchPage(frame: Seen, text: string, listed: Listed): Html {
+  const what = may(frame.viewer, 'personal') ? 'An order id, a ride or a reference' : 'An order id or a ride';
   return page(
     { ...frame, title: 'Found', place: '/orders' },
-    html`<p>${where} that begins with “${text}”:</p>!${ridesPart(rides)}!${ordersTable(frame.viewer, orders)}`,
+    html`<p>${what} that begins with “${text}”:</p>!${listedParts(frame.viewer, listed)}`,
   );
 }

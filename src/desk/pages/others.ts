@@ -4,36 +4,31 @@ import { parkReasonTexts } from '../../domain/delivery.js';
 import type { ParkedDelivery } from '../../domain/parked.js';
 import type { ParkedDeliveryKey } from '../../domain/workflow-ids.js';
 import type { AttentionRow, RideRow } from '../reads.js';
-import { button, type Frame, facts, field, type Html, linkTo, page, pathOf, time } from './layout.js';
-import { missedTable, storedTrouble } from './order.js';
+import { button, facts, field, type Html, hidden, linkTo, page, pathOf, type Seen, time } from './layout.js';
+import { missedPart, storedTrouble } from './order.js';
 
 /** One ride, and what to decide about it. */
-export function ridePage(
-  frame: Omit<Frame, 'title' | 'place' | 'live'>,
-  ride: RideRow,
-  attention: readonly AttentionRow[],
-): Html {
+export function ridePage(frame: Seen, ride: RideRow, attention: readonly AttentionRow[]): Html {
   const { account, request_id: id, order_id: orderId, ended, outcome, failure } = ride;
   const { viewer } = frame;
   const action = `${pathOf('rides', account, id)}/resolve`;
   const isDoubtful = !ended && ride.attention === 'outcomeUnknown';
-  const decide = html`<h2>Was the order made?</h2>
-<p>Look at the service for the request id <code>ride.${account}.${id}</code>, then choose.</p>
-<div class="acts">!${button(viewer, {
-    ...{ action, id: 'made', name: 'It was made', says: 'faretrail follows this order from now on.' },
-    fields: html`<input type="hidden" name="how" value="made">!${field('orderId', 'Order id at the service', { id: 'made-order' })}`,
-  })}!${button(viewer, {
-    ...{
-      action,
-      id: 'try-again',
-      name: 'Order it now',
-      says: 'This books a second ride if the first one was made after all.',
+  const ways = [
+    {
+      ...{ id: 'made', name: 'It was made', says: 'This order is followed from now on.' },
+      fields: field('orderId', 'Order id at the service', 'made-order'),
     },
-    fields: html`<input type="hidden" name="how" value="tryAgain">`,
-  })}!${button(viewer, {
-    ...{ action, id: 'give-up', name: 'Give it up', says: 'The ride ends without an order.' },
-    fields: html`<input type="hidden" name="how" value="giveUp">!${field('reason', 'Why', { id: 'give-up-reason' })}`,
-  })}</div>`;
+    { id: 'tryAgain', name: 'Order it now', says: 'This books a second ride if there is one after all.', fields: '' },
+    {
+      ...{ id: 'giveUp', name: 'Give it up', says: 'The ride ends without an order.' },
+      fields: field('reason', 'Why', 'give-up-reason'),
+    },
+  ];
+  const buttons = ways.map(({ fields, ...way }) =>
+    button(viewer, { ...way, action, fields: `${hidden('how', way.id)}${fields}` }),
+  );
+  const decide = html`<h2>Was the order made?</h2>
+<p>Look at the service for the request id <code>ride.${account}.${id}</code>, then choose.</p><div class="acts">!${buttons}</div>`;
   return page(
     { ...frame, title: `Ride ${id}`, place: '/orders', live: `ride ${account} ${id}` },
     html`!${facts([
@@ -47,7 +42,7 @@ export function ridePage(
 
 /** One parked delivery. `delivery`: null until a worker has read it. */
 export function parkedPage(
-  frame: Omit<Frame, 'title' | 'place' | 'live'>,
+  frame: Seen,
   { account, deliveryId }: ParkedDeliveryKey,
   { delivery, isOpen }: { delivery: ParkedDelivery | null; isOpen: boolean },
 ): Html {
@@ -55,10 +50,10 @@ export function parkedPage(
   const about = delivery?.aboutOrderId;
   const acts = html`<div class="acts">!${button(frame.viewer, {
     ...{ action: `${path}/route`, id: 'route', name: 'Give to an order', says: 'The order is read because of it.' },
-    fields: field('orderId', 'Order id', { id: 'route-order', value: about ?? '' }),
+    fields: field('orderId', 'Order id', 'route-order', about),
   })}!${button(frame.viewer, {
     ...{ action: `${path}/discard`, id: 'discard', name: 'Discard', says: 'The delivery leads to nothing.' },
-    fields: field('reason', 'Why', { id: 'discard-reason' }),
+    fields: field('reason', 'Why', 'discard-reason'),
   })}</div>`;
   return page(
     { ...frame, title: 'Parked delivery', place: '/' },
@@ -75,13 +70,9 @@ export function parkedPage(
 }
 
 /** All missed notices; null while Temporal does not answer. */
-export function noticesPage(frame: Omit<Frame, 'title' | 'place' | 'live'>, missed: readonly Missed[] | null): Html {
-  const list =
-    missed === null
-      ? html`<p class="note bad" role="alert">Temporal does not answer, and only it knows of lost notices.</p>`
-      : missed.length === 0
-        ? html`<p>No receiver has missed a notice.</p>`
-        : missedTable(frame.viewer, missed);
+export function noticesPage(frame: Seen, missed: readonly Missed[] | null): Html {
+  const away = html`<p class="note bad" role="alert">Temporal does not answer, and only it knows of lost notices.</p>`;
+  const list = missed ? missedPart(frame.viewer, missed) || html`<p>No receiver has missed a notice.</p>` : away;
   return page(
     { ...frame, title: 'Lost notices', place: '/notices' },
     html`<p>Their receivers refused these, or did not take them within a day. Each can be sent again for a week.</p>!${list}`,

@@ -49,7 +49,7 @@ async function signInAgain() {
 }
 
 showTimes(document);
-if (main?.dataset.live) {
+if (main.dataset.live) {
   const changes = new EventSource('/live');
   let wasOpen = false;
   changes.onopen = () => {
