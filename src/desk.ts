@@ -9,8 +9,7 @@ import { createLogger, failProcess } from './observability/logging.js';
 import { openStore } from './store/store.js';
 
 async function main(): Promise<void> {
-  const config = loadCliConfig(process.env);
-  const { store: setting, desk: settings, taskQueue, logLevel } = config;
+  const { store: setting, desk: settings, taskQueue, logLevel } = loadCliConfig(process.env);
   if (typeof setting === 'string')
     throw new ConfigError(['FARETRAIL_STORE_URL: missing; the desk shows what workers keep in the store']);
   const logger = createLogger({ level: logLevel, process: 'desk' });

@@ -6,6 +6,8 @@ const pollEveryMs = 1_000;
 const lookAtRunsEveryMs = 10_000;
 /** Proxies close a connection on which nothing comes. */
 const signOfLifeMs = 15_000;
+/** Bytes that a browser leaves unread before it is cut off. */
+const mostUnread = 65_536;
 
 /** Looks at the store once a second for all viewers together, and not at all while none listens; tells each what has changed, by ids alone. */
 export function createLive(
@@ -16,12 +18,18 @@ export function createLive(
   const listeners = new Set<ServerResponse>();
   const stopped = new AbortController();
   let isLooking = false;
+  let latestTold = '';
 
   const tell = (text: string): void => {
-    for (const response of listeners) response.write(text);
+    for (const response of listeners) {
+      if (response.writableLength > mostUnread) response.destroy();
+      else response.write(text);
+    }
   };
   const tellTopics = (topics: readonly string[]): void => {
-    if (topics.length > 0) tell(`data: ${JSON.stringify(topics)}\n\n`);
+    if (topics.length === 0) return;
+    latestTold = `data: ${JSON.stringify(topics)}\n\n`;
+    tell(latestTold);
   };
 
   async function look(): Promise<void> {
@@ -55,13 +63,11 @@ export function createLive(
   return {
     /** Tells this browser of changes until it goes, or until its sign-in ends. */
     listen(response: ServerResponse, until: number): void {
-      response.write('retry: 3000\n\n');
+      response.write(`retry: 3000\n\n${latestTold}`); // may have come after the page was made
       listeners.add(response);
-      const end = setTimeout(() => response.end(), until - Date.now());
-      response.on('close', () => {
-        clearTimeout(end);
-        listeners.delete(response);
-      });
+      const leave = () => listeners.delete(response);
+      const end = setTimeout(() => leave() && response.end(), until - Date.now());
+      response.on('error', leave).on('close', () => leave() && clearTimeout(end));
       if (!isLooking) {
         isLooking = true;
         void look();
@@ -69,7 +75,7 @@ export function createLive(
     },
     close(): void {
       stopped.abort();
-      for (const response of listeners) response.end();
+      for (const response of listeners) response.destroy();
     },
   };
 }

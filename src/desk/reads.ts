@@ -51,9 +51,8 @@ export interface Changed {
   topics: readonly string[];
 }
 
-const othersChanged = ['rides', 'receipts', 'attention'];
 const latest = `select (select coalesce(max(position), 0) from faretrail.order_changes)::text as changes,
-  greatest(${othersChanged.map((table) => `(select max(position) from faretrail.${table})`)}, 0)::text as others`;
+  greatest(${['rides', 'receipts', 'attention'].map((table) => `(select max(position) from faretrail.${table})`)}, 0)::text as others`;
 
 /** Positions are committed in order, so none is missed. */
 const changedSince = `

@@ -26,14 +26,13 @@ export interface PageParts {
 type OfOne = { Params: { account: string; id: string } };
 
 /** Viewers of the same list within a second share one look at the store. */
-const sharedMs = 1_000;
-
+const share = <T>(look: (key: string) => Promise<T>) => createShared(1_000, look);
 const orUnknown = <T>(call: Promise<T>): Promise<T | null> => call.catch(() => null);
 
 /** All pages. What Temporal alone knows is missing on them while it does not answer. */
 export function addPages(app: FastifyInstance, { reads, runs, settings }: PageParts, cookies: Cookies): void {
-  const inNeed = createShared(sharedMs, reads.inNeed);
-  const lists = createShared(sharedMs, async (filter: string) => {
+  const inNeed = share(reads.inNeed);
+  const lists = share(async (filter: string) => {
     const given = JSON.parse(filter) as OrderFilter;
     const isFirst = !given.before && !given.status && given.state !== 'ended';
     const [orders, all] = await Promise.all([reads.orders(given), isFirst ? reads.ridesWithoutOrder() : []]);

@@ -29,8 +29,6 @@ export interface DeskOptions extends PageParts {
   localUser: string;
 }
 
-const maxFormBytes = 16_384;
-const noteMs = 60_000;
 const staticFiles = { 'desk.css': 'text/css; charset=utf-8', 'desk.js': 'text/javascript; charset=utf-8' } as const;
 
 /** Starts to listen. Throws `FaretrailError` `DeskPortUnusable` when it cannot. */
@@ -38,7 +36,7 @@ export async function startDesk(options: DeskOptions) {
   const { settings, live } = options;
   const app = fastify({
     logger: false,
-    bodyLimit: maxFormBytes,
+    bodyLimit: 16_384,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 512 },
     requestTimeout: 30_000,
@@ -221,7 +219,7 @@ function addSignIn(app: FastifyInstance, options: DeskOptions, ownOrigin: () => 
       const { error, ...note } = await press(path, options.runs, who, given);
       const about = { account: given.account, id: given.id, took: note.isGood, ...(error ? { err: error } : {}) };
       logger.info({ who, act: path, ...about }, 'button');
-      reply.header('set-cookie', await cookies.set('note', note, noteMs));
+      reply.header('set-cookie', await cookies.set('note', note, 60_000));
       return reply.redirect(request.url.replace(/\/[a-z]+$/, ''), 303); // to the page of the button
     });
   addPages(app, options, cookies);

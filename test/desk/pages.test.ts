@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createLive } from '../../src/desk/live.js';
 import { createReads } from '../../src/desk/reads.js';
@@ -105,9 +106,6 @@ describe('without Temporal the desk', () => {
 
 describe('the desk lets in nobody who', () => {
   it('comes under another name, as a page does whose name leads here', async () => {
-    const { status } = await fetch(`${desk.origin}/healthz`);
-    expect(status).toBe(200);
-    const { request } = await import('node:http');
     const answered = (host: string) =>
       new Promise((resolve) => {
         const asked = request(desk.origin, { headers: { host } }, (answer) => resolve(answer.statusCode));
@@ -184,7 +182,13 @@ describe('live pages', () => {
     });
     const live = createLive(reads, async () => '');
     const gone: (() => void)[] = [];
-    const response = () => ({ write: () => true, end: () => {}, on: (_: string, act: () => void) => gone.push(act) });
+    const response = () => ({
+      ...{ write: () => true, end: () => {}, writableLength: 0 },
+      on(_: string, act: () => void) {
+        gone.push(act);
+        return this;
+      },
+    });
     for (let viewer = 0; viewer < 50; viewer += 1) live.listen(response() as never, Date.now() + 60_000);
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     for (const leave of gone) leave();

@@ -7,23 +7,15 @@ import { createBrowser } from './scene.js';
 export const clientId = 'desk';
 export const clientSecret = 'a-secret-of-the-desk';
 
-/** A certified OpenID provider. A login name is the subject, and its roles are the words between its dots. */
-export interface TestProvider {
-  issuer: string;
-  /** Registers the desk, whose address is known once it listens. */
-  register(origin: string): void;
-}
-
-export function useProvider(): TestProvider {
-  const found = {} as TestProvider;
+/** A certified OpenID provider, at which the desk registers once it listens. A login name is the subject, its roles the words between its dots. */
+export function useProvider() {
+  const found = {} as { issuer: string; register(origin: string): void };
   let server: Server;
-  let origin = '';
   beforeAll(async () => {
     server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     found.issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    found.register = (given) => {
-      origin = given;
+    found.register = (origin) => {
       const provider = new Provider(found.issuer, {
         clients: [
           {

@@ -11,9 +11,6 @@ import type { DeskSettings } from '../../src/settings/desk.js';
 import { openStore, type Store } from '../../src/store/store.js';
 import { usePostgres } from '../support/store/postgres.js';
 
-/** A desk over a store of its own. */
-export type DeskScene = Awaited<ReturnType<typeof openDesk>>;
-
 export const deskSettings: DeskSettings = {
   ...{ host: '127.0.0.1', port: 0, url: null, login: null, keys: null, temporalUi: 'http://127.0.0.1:8233' },
 };
@@ -56,7 +53,7 @@ export async function openDesk(
 /** A desk for the tests of a file, over a store of its own and without Temporal. */
 export function useDesk(options: () => Partial<DeskSettings> = () => ({})) {
   const postgres = usePostgres();
-  const scene = {} as DeskScene;
+  const scene = {} as Awaited<ReturnType<typeof openDesk>>;
   beforeAll(async () => {
     const store = openStore(postgres.url, { connections: 4 });
     await store.prepare();

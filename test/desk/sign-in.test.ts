@@ -1,6 +1,6 @@
-import { createServer } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { nameIn, rightsIn } from '../../src/desk/login.js';
+import { createCookies } from '../../src/desk/access.js';
+import { createLogin, nameIn, rightsIn } from '../../src/desk/login.js';
 import type { DeskLogin } from '../../src/settings/desk.js';
 import { clientId, clientSecret, signInAt, useProvider } from './provider.js';
 import { attention, createBrowser, orderChange, useDesk } from './scene.js';
@@ -68,17 +68,15 @@ describe('beyond the loopback address', () => {
   it('a sign-in leaves nothing of what the browser had before', async () => {
     const browser = createBrowser(desk.origin);
     const planted = (await signIn('eve.view')).browser.jar.get('desk-session') ?? '';
-    const sent = await createBrowser(desk.origin).send('/');
-    browser.jar.set('desk-session', 'forged');
-    const own = await browser.send('/');
-    expect(own.status).toBe(303);
+    const begun = await browser.send('/');
     browser.jar.set('desk-session', planted);
-    await browser.send(await signInAt(own.headers.get('location') ?? '', 'anna.view'));
+    await browser.send(await signInAt(begun.headers.get('location') ?? '', 'anna.view'));
     expect(browser.jar.get('desk-session')).not.toBe(planted);
     expect(await browser.get('/')).toContain('anna.view');
-    expect(sent.status).toBe(303);
-    browser.jar.set('desk-session', browser.jar.get('desk-login') ?? planted.slice(0, -4));
-    expect((await browser.send('/')).status).toBe(303);
+    for (const forged of ['forged', `${planted.slice(0, -4)}AAAA`]) {
+      browser.jar.set('desk-session', forged);
+      expect((await browser.send('/')).status).toBe(303);
+    }
   });
 
   it('a sign-out ends the session, also for a copy of its cookie', async () => {
@@ -103,17 +101,9 @@ describe('beyond the loopback address', () => {
   });
 });
 
-it('a provider that does not answer is said, and asked again', async () => {
-  const port = await new Promise<number>((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-  const { createLogin } = await import('../../src/desk/login.js');
-  const { createCookies } = await import('../../src/desk/access.js');
+it('a provider that does not answer is asked again with the next sign-in', async () => {
   const away = createLogin(
-    { ...login(), issuer: `http://127.0.0.1:${port}` },
+    { ...login(), issuer: 'http://127.0.0.1:1' },
     desk.origin,
     createCookies({ keys: null }, false),
   );
