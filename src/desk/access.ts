@@ -34,7 +34,8 @@ export const newViewer = (who: string, rights: readonly DeskRight[]): Viewer => 
 type CookieName = 'session' | 'login' | 'note';
 
 /** Sealed cookies. They last as long as what they hold, and none can be read or made elsewhere. */
-export function createCookies({ keys }: Pick<DeskSettings, 'keys'>, isSecure: boolean) {
+export function createCookies({ keys, url }: Pick<DeskSettings, 'keys' | 'url'>) {
+  const isSecure = url?.startsWith('https:') ?? false;
   const sealer: Sealer = createSealer(keys ?? [createNamedKey('own', randomBytes(32))]);
   // With this prefix a browser takes the cookie only from this very host over TLS, and from no page of a neighbour.
   const named = (name: CookieName): string => `${isSecure ? '__Host-' : ''}desk-${name}`;

@@ -16,7 +16,6 @@ interface Pending {
 
 /** How long a person may take at the provider. */
 const pendingMs = 600_000;
-const answerWithinS = 5;
 
 export const callbackPath = '/callback';
 
@@ -28,7 +27,7 @@ export function createLogin(settings: DeskLogin, origin: string, cookies: Cookie
   const provider = (): Promise<oidc.Configuration> => {
     const execute = isLoopbackAddress(issuer) ? [oidc.allowInsecureRequests] : [];
     found ??= oidc
-      .discovery(new URL(issuer), clientId, clientSecret, undefined, { execute, timeout: answerWithinS })
+      .discovery(new URL(issuer), clientId, clientSecret, undefined, { execute, timeout: 5 })
       .catch((error: unknown) => {
         found = null;
         throw error;
@@ -73,14 +72,12 @@ export type Login = ReturnType<typeof createLogin>;
 /** A path of this site; `//host` and `/\host` would lead to another one. */
 const isPath = (text: string): boolean => /^\/(?![/\\])/.test(text);
 
-const longestName = 100;
-
 /** Only the subject is sure to stay the same and to belong to one person (OpenID Connect Core 1.0 section 5.7); the name is for readers. */
 export function nameIn(claims: Readonly<Record<string, unknown>>): string {
   const subject = String(claims.sub);
   const name = [claims.preferred_username, claims.email, claims.name].find((one) => typeof one === 'string');
   const shown = (name === undefined || name === subject ? subject : `${name} (${subject})`).replace(/\p{C}/gu, '');
-  return shown.length <= longestName ? shown : subject.slice(0, longestName);
+  return shown.length <= 100 ? shown : subject.slice(0, 100);
 }
 
 /** What the roles in the claims allow. Whoever may do anything may also look. */

@@ -64,6 +64,21 @@ const changedSince = `
   union all (select position::text, 'receipt', 'order', account, order_id from faretrail.receipts where position > $2)
   union all (select position::text, 'attention', kind, account, id from faretrail.attention where position > $2)`;
 
+type ChangedRow = Record<'position' | 'what' | 'kind' | 'account' | 'id', string>;
+
+function toChanged(rows: readonly ChangedRow[], upTo: [bigint, bigint]): Changed {
+  for (const { position, what } of rows) {
+    const at = what === 'change' ? 0 : 1;
+    if (BigInt(position) > upTo[at]) upTo[at] = BigInt(position);
+  }
+  const topics = rows.flatMap(({ what, kind, account, id }) => [
+    `${kind} ${account} ${id}`,
+    ...(what === 'attention' ? ['needs'] : []),
+    ...(what === 'change' || what === 'ride' ? ['orders'] : []),
+  ]);
+  return { upTo: [`${upTo[0]}`, `${upTo[1]}`], topics: [...new Set(topics)] };
+}
+
 /** What the desk asks the store. Each call rejects within seconds when the store does not answer. */
 export function createReads({ read }: Pick<Store, 'read'>) {
   const attentionOf = (kind: AttentionRow['kind'], account: string, id: string): Promise<AttentionRow[]> =>
@@ -130,21 +145,8 @@ export function createReads({ read }: Pick<Store, 'read'>) {
     },
     /** What has changed after these positions. */
     async changedSince([changes, others]: Changed['upTo']): Promise<Changed> {
-      const rows = await read<Record<'position' | 'what' | 'kind' | 'account' | 'id', string>>(changedSince, [
-        changes,
-        others,
-      ]);
-      const upTo = [BigInt(changes), BigInt(others)] as [bigint, bigint]; // may be above 2^53
-      for (const { position, what } of rows) {
-        const at = what === 'change' ? 0 : 1;
-        if (BigInt(position) > upTo[at]) upTo[at] = BigInt(position);
-      }
-      const topics = rows.flatMap(({ what, kind, account, id }) => [
-        `${kind} ${account} ${id}`,
-        ...(what === 'attention' ? ['needs'] : []),
-        ...(what === 'change' || what === 'ride' ? ['orders'] : []),
-      ]);
-      return { upTo: [`${upTo[0]}`, `${upTo[1]}`], topics: [...new Set(topics)] };
+      const rows = await read<ChangedRow>(changedSince, [changes, others]);
+      return toChanged(rows, [BigInt(changes), BigInt(others)]); // may be above 2^53
     },
   };
 }

@@ -29,15 +29,17 @@ type OfOne = { Params: { account: string; id: string } };
 const share = <T>(look: (key: string) => Promise<T>) => createShared(1_000, look);
 const orUnknown = <T>(call: Promise<T>): Promise<T | null> => call.catch(() => null);
 
+/** The orders that fit, and on the first page the rides that have none yet. */
+async function listOf(reads: Reads, filter: OrderFilter) {
+  const isFirst = !filter.before && !filter.status && filter.state !== 'ended';
+  const [orders, all] = await Promise.all([reads.orders(filter), isFirst ? reads.ridesWithoutOrder() : []]);
+  return { orders, rides: all.filter(({ account }) => (filter.account ?? account) === account) };
+}
+
 /** All pages. What Temporal alone knows is missing on them while it does not answer. */
 export function addPages(app: FastifyInstance, { reads, runs, settings }: PageParts, cookies: Cookies): void {
   const inNeed = share(reads.inNeed);
-  const lists = share(async (filter: string) => {
-    const given = JSON.parse(filter) as OrderFilter;
-    const isFirst = !given.before && !given.status && given.state !== 'ended';
-    const [orders, all] = await Promise.all([reads.orders(given), isFirst ? reads.ridesWithoutOrder() : []]);
-    return { orders, rides: all.filter(({ account }) => (given.account ?? account) === account) };
-  });
+  const lists = share((filter) => listOf(reads, JSON.parse(filter)));
   const frameOf = async (request: FastifyRequest, reply: FastifyReply) => {
     const note = (await cookies.read(request.headers.cookie, 'note')) as Note | undefined;
     if (note) reply.header('set-cookie', cookies.clear('note')); // it is said once

@@ -14,7 +14,6 @@ import { createShared } from './shared.js';
 
 /** How long a page waits for Temporal, before it is shown without what only Temporal knows. */
 const pageWaitsMs = 2_000;
-const looksWithinMs = 8_000;
 /** All viewers share a look at what needs somebody, and at missed notices. */
 const looksEveryMs = 10_000;
 const staleMs = 60_000;
@@ -37,7 +36,7 @@ export function openRuns(env: Env, taskQueue: string) {
   const lookAs = (identity: string): Looking => ({
     client: new Client({ connection, namespace, dataConverter, identity }),
     config: { taskQueue },
-    inTime: (act) => connection.withDeadline(Date.now() + looksWithinMs, act),
+    inTime: (act) => connection.withDeadline(Date.now() + 8_000, act),
   });
   const looking = lookAs('desk');
   const { client } = looking;

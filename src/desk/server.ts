@@ -144,8 +144,7 @@ const isForeign = ({ origin, host, 'sec-fetch-site': site }: FastifyRequest['hea
 /** Pages and buttons, for those who have signed in. */
 function addSignIn(app: FastifyInstance, options: DeskOptions, ownOrigin: () => string): void {
   const { settings, live, logger, localUser } = options;
-  const isSecure = settings.url?.startsWith('https:') ?? false;
-  const cookies = createCookies(settings, isSecure);
+  const cookies = createCookies(settings);
   const sessions = createSessions(cookies);
   let login: Login | null = null;
   app.addHook('onListen', async () => {
@@ -181,9 +180,8 @@ function addSignIn(app: FastifyInstance, options: DeskOptions, ownOrigin: () => 
     return reply.header('set-cookie', cookie).redirect(url, 303);
   });
   app.addHook('preValidation', async (request, reply) => {
-    if (request.method !== 'POST') return;
-    if (isForeign(request.headers) || !isOwnForm(request.viewer, fieldsOf(request).csrf))
-      return refuse(reply, 'foreignForm');
+    const isOwn = () => !isForeign(request.headers) && isOwnForm(request.viewer, fieldsOf(request).csrf);
+    if (request.method === 'POST' && !isOwn()) return refuse(reply, 'foreignForm');
   });
 
   app.get(callbackPath, async (request, reply) => {

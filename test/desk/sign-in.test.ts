@@ -105,7 +105,7 @@ it('a provider that does not answer is asked again with the next sign-in', async
   const away = createLogin(
     { ...login(), issuer: 'http://127.0.0.1:1' },
     desk.origin,
-    createCookies({ keys: null }, false),
+    createCookies({ keys: null, url: null }),
   );
   await expect(away.begin('/')).rejects.toThrow();
   await expect(away.begin('/')).rejects.toThrow();
