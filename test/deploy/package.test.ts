@@ -13,7 +13,7 @@ describe('the published package', () => {
 
   it('holds the compiled product, its schemas, and nothing else', () => {
     expect(files).toContain('dist/src/temporal/workflow-bundle.js');
-    const wanted = /^(package\.json|README\.md|LICENSE|dist\/src\/.+\.(js|d\.ts|sql)|docs\/schema\/[\w-]+\.json)$/;
+    const wanted = /^(package\.json|README\.md|LICENSE|dist\/src\/.+\.(js|css|d\.ts|sql)|docs\/schema\/[\w-]+\.json)$/;
     expect(files.filter((file) => !wanted.test(file))).toEqual([]);
   });
 
