@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createResetActivities } from '../../src/activities/subscription.js';
+import { createResetActivities } from '../../src/activities/runs.js';
 import { attemptOnce, iso, start } from './temporal.js';
 
 const hour = 3_600_000;
