@@ -135,13 +135,6 @@ export function runOfActivity(): RunName {
   return workflowExecution;
 }
 
-/** The input of a watch over the resets of a subscription. */
-export interface WatchResetsInput {
-  everyMs: number;
-  /** ISO instant at which the run opened the newest address. */
-  openedAt: string;
-}
-
 /** The activity that notices resets, as workflows see it. */
 export type ResetActivities = ReturnType<typeof createResetActivities>;
 
@@ -153,8 +146,8 @@ export const createResetActivities = ({
   wasReset: WasReset;
   random?: () => number;
 }) => ({
-  /** Completes when an operator has reset the run, which then may not know its newest address. Temporal repeats it until then. */
-  async watchResets({ everyMs, openedAt }: WatchResetsInput): Promise<void> {
+  /** Completes when an operator has reset the run since it opened its newest address, which it then may not know. Temporal repeats it until then. */
+  async watchResets({ everyMs, openedAt }: { everyMs: number; openedAt: string }): Promise<void> {
     // A run that is reset to the end of a request takes that address for new.
     if (await wasReset(runOfActivity(), Date.parse(openedAt))) return;
     throw notYet('The run was not reset.', everyMs * (1 + random() * jitterShare));

@@ -65,7 +65,7 @@ function wasResetSince(events: HistoryEvents, updateId: string | null): boolean 
   );
 }
 
-/** See `SilenceActivityPorts.wasReset`. A run that was reset may continue as new at once. */
+/** See `WasReset` of the activities. A run that was reset may continue as new at once. */
 export const createResetReader =
   (client: Client) =>
   async ({ workflowId, runId }: RunName, after: number): Promise<boolean> => {
