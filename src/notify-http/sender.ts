@@ -1,9 +1,9 @@
+import { hkdfSync } from 'node:crypto';
 import { lookup as lookUpName } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Webhook } from 'standardwebhooks';
 import { Agent, buildConnector, errors } from 'undici';
-import { receiverSecret } from './receiver-secret.js';
 
 /** One change for one URL. */
 export interface NotifyInput {
@@ -182,6 +182,16 @@ export const signatureHeaders = {
   timestamp: 'webhook-timestamp',
   signature: 'webhook-signature',
 } as const;
+
+/**
+ * The secret by which one receiver verifies notices. Who holds it can neither sign for another origin nor work out
+ * `secret`. `origin` as `URL` writes it. HKDF of RFC 5869 with SHA-256.
+ */
+export const receiverSecret = (secret: Uint8Array, origin: string): Uint8Array =>
+  Buffer.from(hkdfSync('sha256', secret, '', `faretrail notify ${origin}`, 32));
+
+/** The form that the libraries of Standard Webhooks take. */
+export const toWebhookSecret = (secret: Uint8Array): string => `whsec_${Buffer.from(secret).toString('base64')}`;
 
 /** One signature for each secret: while secrets change, receivers have the old one or the new one. */
 function createSignature(origin: string, secrets: readonly Uint8Array[]) {

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { expect, it, onTestFinished } from 'vitest';
-import { receiverSecret, toWebhookSecret } from '../../src/notify-http/receiver-secret.js';
 import {
   AddressNotAllowed,
   createGuardedAgent,
@@ -9,6 +8,8 @@ import {
   defaultNotifyLimits,
   isCallableAddress,
   type NotifySenderOptions,
+  receiverSecret,
+  toWebhookSecret,
 } from '../../src/notify-http/sender.js';
 import { serve, serveBytes, textOf } from '../ride-api/loopback-server.js';
 
