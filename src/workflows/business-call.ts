@@ -27,6 +27,7 @@ import {
   pauseAfterMs,
   type ServiceCall,
 } from '../domain/call.js';
+import { attentionLines } from '../domain/markdown.js';
 import { businessCallId } from '../domain/workflow-ids.js';
 import { accountQueue } from './activity-options.js';
 import { type Claim, claimedSignal } from './messages.js';
@@ -53,7 +54,7 @@ export const listenToClaims = (onStore?: () => void): void =>
 
 /** Shows that the call takes long. */
 function showWaiting(attention: Attention | null): void {
-  setCurrentDetails(attention === null ? '' : `**Attention: ${attention.code}**: ${attention.message}`);
+  setCurrentDetails(attentionLines(attention).join());
   writeAttention(attention);
 }
 
