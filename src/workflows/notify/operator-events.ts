@@ -7,6 +7,7 @@ import {
   toOperatorEvent,
 } from '../../domain/notify/operator.js';
 import { operator } from '../../domain/notify/receivers.js';
+import { untilNews } from '../activity-options.js';
 import { defaultMaxEvents, isHistoryLong, refuseBadInput } from '../run-kit.js';
 import { give } from './notifier.js';
 
@@ -19,13 +20,8 @@ const maxWaiting = 200;
  */
 export async function operatorEvents(given: OperatorEventsInput): Promise<never> {
   let { known = [], told = 0, everyMs = 30_000 } = refuseBadInput(() => parseOperatorEventsInput(given));
-  const { watchNeeds } = proxyActivities<OperatorActivities>({
-    startToCloseTimeout: 60_000,
-    // Applies only while Temporal does not answer.
-    retry: { initialInterval: 10_000, backoffCoefficient: 2, maximumInterval: 600_000 },
-    cancellationType: 'TRY_CANCEL',
-    summary: 'Look for what needs a person',
-  });
+  const summary = 'Look for what needs a person';
+  const { watchNeeds } = proxyActivities<OperatorActivities>({ ...untilNews, summary });
   while (!isHistoryLong(defaultMaxEvents)) {
     setCurrentDetails(`${known.length} need a person: \`faretrail attention\`. The operator was told ${told} times.`);
     for (const change of await watchNeeds({ known, everyMs })) {

@@ -18,7 +18,7 @@ import {
   type SubscriptionState,
 } from '../../domain/subscription/state.js';
 import { type SubscriptionInput, silenceWatchOf } from '../../domain/subscription/subscription.js';
-import { accountQueue, ownDelays } from '../activity-options.js';
+import { accountQueue, ownDelays, untilNews } from '../activity-options.js';
 import { firstOf, whenFailed } from '../run-kit.js';
 
 /** Two HTTP requests (20 s each) and two waits for a token (10 s each). Only this timeout reveals a dead worker. */
@@ -111,13 +111,8 @@ function untilNextEnd(state: SubscriptionState): Promise<undefined>[] {
 function watchResets(state: SubscriptionState, input: SubscriptionInput): Promise<boolean>[] {
   const { openedAt } = currentGeneration(state) ?? {};
   if (!openedAt) return [];
-  const { watchResets: watch } = proxyActivities<ResetActivities>({
-    startToCloseTimeout: 30_000,
-    // Applies only while Temporal does not answer.
-    retry: { initialInterval: 10_000, backoffCoefficient: 2, maximumInterval: 600_000 },
-    cancellationType: 'TRY_CANCEL',
-    summary: 'Watch whether the run is reset',
-  });
+  const summary = 'Watch whether the run is reset';
+  const { watchResets: watch } = proxyActivities<ResetActivities>({ ...untilNews, summary });
   const watching = watch({ everyMs: silenceWatchOf(input).everyMs, openedAt }).then(() => true);
   return [whenFailed(watching, () => false)]; // whatever ends a watch from outside, another one begins
 }
