@@ -218,10 +218,7 @@ async function orderIdsOf(session: Session, info: WorkflowExecutionInfo): Promis
 /** What a workflow was started with, its result, and what it gave to the activities that follow an order. */
 async function writtenBy({ client }: Session, { workflowId, runId }: WorkflowExecutionInfo): Promise<unknown[]> {
   const run = runOf(client, workflowId, runId);
-  const events = await run.events({ withinMs: callTimeoutMs }).catch((error: unknown) => {
-    if (isGrpc(error, 'NOT_FOUND')) return []; // removed, and still in the list
-    throw error;
-  });
+  const events = (await run.events({ withinMs: callTimeoutMs })) ?? []; // removed, and still in the list
   const payloads = events.flatMap((event) => {
     const { workflowExecutionStartedEventAttributes: start, workflowExecutionCompletedEventAttributes: end } = event;
     const { activityTaskScheduledEventAttributes: activity } = event;

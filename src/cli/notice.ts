@@ -3,7 +3,7 @@ import type { AccountName } from '../domain/keys.js';
 import { type MissedNotice, missedStatus } from '../domain/notify/notices.js';
 import { publishedMissed } from '../domain/published.js';
 import { quote } from '../domain/search-attribute-names.js';
-import { receiverSecret, toWebhookSecret } from '../notify-http/receiver-secret.js';
+import { receiverSecret, toWebhookSecret } from '../notify-http/sender.js';
 import { runOf } from '../temporal/runs.js';
 import { resendRequestedSignal } from '../workflows/messages.js';
 import { rideAccountKey } from '../workflows/search-attributes.js';

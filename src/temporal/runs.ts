@@ -48,8 +48,8 @@ export interface Run<W extends Workflow> {
   ): Promise<boolean>;
   /** Why a run takes no messages: `AlreadyEnded` or `NotFound`. The server's answer to a message does not tell them apart. */
   closed(options?: CallOptions): Promise<FaretrailClientError>;
-  /** The history, not decrypted. */
-  events(options?: CallOptions): Promise<HistoryEvents>;
+  /** The history, not decrypted. Undefined: Temporal remembers no such run. */
+  events(options?: CallOptions): Promise<HistoryEvents | undefined>;
   /** Waits for the end. */
   result(options?: CallOptions): Promise<WorkflowResultType<W>>;
 }
@@ -115,7 +115,8 @@ export function runOf<W extends Workflow>(client: Client, workflowId: string, ru
         return (await orUndefined(sent)) ?? false;
       }),
     closed: (options = {}) => inTime(options, () => whyClosed(handle)),
-    events: (options = {}) => inTime(options, async () => (await handle.fetchHistory()).events ?? []),
+    events: (options = {}) =>
+      inTime(options, () => orUndefined(handle.fetchHistory().then(({ events }) => events ?? []))),
     result: (options = {}) => inTime(options, () => handle.result()),
   };
 }

@@ -167,7 +167,7 @@ interface OpenedDelivery {
 async function openParked(session: Session, key: ParkedDeliveryKey, keys: KeyRing): Promise<OpenedDelivery | null> {
   const { client } = session;
   // Only the first event of the history holds the sealed content.
-  const [start] = await runOf(client, parkedDeliveryId(key)).events({ withinMs: callTimeoutMs });
+  const [start] = (await runOf(client, parkedDeliveryId(key)).events({ withinMs: callTimeoutMs })) ?? [];
   const { payloads } = start?.workflowExecutionStartedEventAttributes?.input ?? {};
   if (!payloads?.length)
     throw new CliFailure('ContentUnreadable', 'Temporal does not show what the run was started with');

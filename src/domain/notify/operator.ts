@@ -1,3 +1,4 @@
+import { parserOf } from '../input-fields.js';
 import * as s from '../schema.js';
 
 const NeedSchema = s.inputOf({
@@ -12,6 +13,19 @@ export type Need = s.Read<typeof NeedSchema>;
 
 /** Null for what is none: any program may set our search attributes. */
 export const readNeed = (value: unknown): Need | null => s.readOr(NeedSchema, value, null);
+
+const OperatorEventsInputSchema = s.inputOf({
+  // What the operator was told of and still needs a person.
+  known: s.optional(s.listOf(NeedSchema)),
+  told: s.optional(s.wholeNumber(0)),
+  // From one look to the next; tests set it.
+  everyMs: s.optional(s.positive),
+});
+/** The input of `operatorEvents`: a run that continues as new hands what it knows to the next one. */
+export type OperatorEventsInput = s.Read<typeof OperatorEventsInputSchema>;
+
+/** Reads the input of `operatorEvents`. Throws `InvalidInput` that names the field. */
+export const parseOperatorEventsInput = parserOf(OperatorEventsInputSchema);
 
 /** What a run needed before, and needs now; null: no person. */
 export interface NeedChange {
