@@ -11,7 +11,7 @@ import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { loadTemporalSettings } from './temporal/connection.js';
 import { createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
 import { createAddresses } from './webhooks/addresses.js';
-import { createBodyReader, createTakingApart, keepAll } from './webhooks/body-reader.js';
+import { createBodyReader } from './webhooks/body-reader.js';
 import {
   createThreadedDeliveries,
   type DeliveryPort,
@@ -96,12 +96,11 @@ async function assemble(parts: Parts) {
   });
   const starts = createStarts({ port, newOrdersAtOnce, parkedAtMost });
   const reader = createBodyReader(profile);
-  const takeApart = createTakingApart(reader, sealer);
   const routing = {
     port: tracing ? traceSignals(starts, tracing) : starts,
     check: createLaterCheck({
-      ...{ subscriptions, verification, sealer },
-      keepEvents: async (delivery) => await keepAll(await takeApart(delivery), store.acceptEvent),
+      ...{ reader, subscriptions, verification, sealer },
+      acceptEvent: (delivery) => store.acceptEvent(delivery),
     }),
     onForwarded: metrics.countForwarded,
   };

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
+import { promisify } from 'node:util';
 import { brotliDecompress, inflateRaw, unzip } from 'node:zlib';
 import { isJsonObject, ownValue, readIncomingJson } from '../contracts/json.js';
 import { FaretrailError } from '../domain/errors.js';
@@ -34,15 +35,16 @@ export function readRawDelivery({ headers, rawBody, unpacked }: UnpackedContent)
   return json && !isCutShort ? { headers, rawBody, unpacked, body: json.value, isClear: json.flaw === null } : null;
 }
 
-type Done = (error: NodeJS.ErrnoException | null, unpacked: Buffer) => void;
-type Unpack = (packed: Buffer, limit: { maxOutputLength: number }, done: Done) => void;
+type Unpack = (packed: Buffer, limit: { maxOutputLength: number }) => Promise<Buffer>;
 
+const unzipped: Unpack = promisify(unzip);
+const inflated: Unpack = promisify(inflateRaw);
 /** RFC 9110 section 8.4.1. Some senders leave out the frame of `deflate` (RFC 1950), whose first byte ends in 8. */
 const unpackers: Readonly<Record<string, Unpack>> = {
-  gzip: unzip,
-  'x-gzip': unzip,
-  deflate: (packed, limit, done) => (((packed[0] ?? 8) & 15) === 8 ? unzip : inflateRaw)(packed, limit, done),
-  br: brotliDecompress,
+  gzip: unzipped,
+  'x-gzip': unzipped,
+  deflate: (packed, limit) => (((packed[0] ?? 8) & 15) === 8 ? unzipped : inflated)(packed, limit),
+  br: promisify(brotliDecompress),
 };
 
 /** How to unpack the body; null: it is not packed, as some say by the name of a charset. Undefined: it is packed more than once, or in a
@@ -63,13 +65,12 @@ type Unpacked = Buffer | 'tooLargeUnpacked' | 'notUnpackable';
 export async function unpack({ headers, rawBody }: RawContent): Promise<Unpacked> {
   const unpacker = unpackerOf(headers);
   if (!unpacker) return unpacker === null ? rawBody : 'notUnpackable';
-  const work = (resolve: (unpacked: Unpacked) => void): void =>
-    unpacker(rawBody, { maxOutputLength: maxBodyBytes }, (error, unpacked) => {
-      if (error === null) resolve(unpacked);
-      else if (error.code === 'ERR_BUFFER_TOO_LARGE') resolve('tooLargeUnpacked');
-      else resolve(isUtf8(rawBody) ? rawBody : 'notUnpackable');
+  const work = () =>
+    unpacker(rawBody, { maxOutputLength: maxBodyBytes }).catch((error: NodeJS.ErrnoException): Unpacked => {
+      if (error.code === 'ERR_BUFFER_TOO_LARGE') return 'tooLargeUnpacked';
+      return isUtf8(rawBody) ? rawBody : 'notUnpackable';
     });
-  const unpacking = Promise.resolve(lanes.shift()).then(() => new Promise(work));
+  const unpacking = Promise.resolve(lanes.shift()).then(work);
   lanes.push(unpacking);
   return await unpacking;
 }
