@@ -48,20 +48,16 @@ const number = fc
     return `${sign}${whole.replace(/^0+(?=.)/, '')}${behind}`;
   });
 
-/** In units of 10^-80, exact. */
-function exact(written: string): bigint {
-  const [mantissa = '', power = 0] = written.split(/e/i);
-  const [whole = '', fraction = ''] = mantissa.split('.');
-  return BigInt(whole + fraction) * 10n ** BigInt(80 + Number(power) - fraction.length);
-}
-
-/** What the reader makes of a number, by another way than its own. Undefined: so near to the border that either is right. */
+/** What the reader makes of a number, by another way than its own. */
 function expected(written: string): unknown {
   const near = Number(written);
   if (/^-?\d+$/.test(written)) return Number.isSafeInteger(near) ? near : written;
-  const change = exact(written) - exact(String(near));
-  const share = Number((change < 0n ? -change : change) / 10n ** 70n) / 10_000; // of a millionth
-  return Math.abs(share - 0.5) < 0.01 ? undefined : share < 0.5 ? near : written;
+  const digits = written
+    .replace(/e.*/i, '')
+    .replace(/[-.]/g, '')
+    .replace(/^0+|0+$/g, '');
+  const isShort = (digits.length <= 15 && Number.isFinite(near)) || String(near) === written;
+  return Math.abs(near) < 2 ** 32 || isShort ? near : written;
 }
 
 function succeeds(act: () => unknown): boolean {
@@ -77,7 +73,6 @@ describe('a number that is read', () => {
   it('is a number where JavaScript keeps it, and else the text of its digits', () => {
     const blank = fc.constantFrom('', ' ', '\n');
     forAny(fc.array(fc.tuple(fc.string(), number, number, blank)), (members) => {
-      fc.pre(members.every(([, one, two]) => expected(one) !== undefined && expected(two) !== undefined));
       const texts = members.map(([name, one, two, _]) => `${JSON.stringify(name)}:${_}[${one}${_},{"n":${_}${two}}]`);
       const wanted = members.map(([name, one, two]) => [name, [expected(one), { n: expected(two) }]]);
       expect(readJson(`{${texts.join()}}`)).toStrictEqual(Object.fromEntries(wanted));
@@ -97,7 +92,8 @@ describe('a number that is read', () => {
     ['0.30000000000000004', 0.30000000000000004],
     ['52.520006599999998', 52.520006599999995],
     ['52.52000649999999999999999', 52.5200065],
-    ['8589934591.1234567', 8589934591.123457],
+    ['8589934591.123457', 8589934591.123457],
+    ['8589934591.1234567', '8589934591.1234567'],
     ['12345678901234.567891', '12345678901234.567891'],
     ['12345678901234.50', 12345678901234.5],
     ['12345678901234567890.0', '12345678901234567890.0'],
