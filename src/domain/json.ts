@@ -12,23 +12,16 @@ const surrogateEscape = /\\u[dD][89a-fA-F]/;
 /** Reads JSON as `parseMeasured` does. Throws `UnreadableJson`, also for JSON nested deeper than `levels`. */
 export function readJson(text: string, levels = maxJsonDepth): unknown {
   const measure = measureJson(text);
-  const tooDeep = () => new UnreadableJson(`nested deeper than ${levels} levels`);
-  if (measure.depth > deepestParsed) throw tooDeep();
-  const value = parseJson(text, measure);
-  if (measure.depth > levels) throw tooDeep();
-  return value;
-}
-
-/** Node 26 damages its own memory when `JSON.parse` reads some thousand levels (seen with 26.0 to 26.10; 25 and older do not). */
-export const deepestParsed = 1_000;
-
-function parseJson(text: string, measure: JsonMeasure): unknown {
+  if (measure.depth > levels) throw new UnreadableJson(`nested deeper than ${levels} levels`);
   try {
     return parseMeasured(text, measure);
   } catch {
     throw new UnreadableJson('not JSON'); // the error of the platform quotes the text
   }
 }
+
+/** Node 26 damages its own memory when `JSON.parse` reads some thousand levels (seen with 26.0 to 26.10; 25 and older do not). */
+export const deepestParsed = 1_000;
 
 /**
  * Parses a JSON text as `JSON.parse` does, but for two things. A number stays a number unless it is written in digits alone and beyond 2^53, or

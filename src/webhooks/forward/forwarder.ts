@@ -72,12 +72,13 @@ export function createForwarder(options: ForwarderOptions) {
 
   return {
     /** The deliveries that wait for a share of their account. */
-    waiting: plan.allWaiting,
+    waiting: plan.waiting,
 
     /** May the journal take it? Not where very many deliveries of the account wait, nor one that cannot be parked now. */
     hasRoomFor({ account, parkReason }: Delivery): boolean {
       if (parkReason !== undefined) return room('parked', account) > 0;
-      return plan.waiting('newOrders', account) + plan.waiting('parked', account) < mostWaiting;
+      const waiting = plan.waiting().map((one) => (one.account === account ? one.deliveries : 0));
+      return waiting.reduce((sum, deliveries) => sum + deliveries, 0) < mostWaiting;
     },
 
     start(): void {

@@ -1,3 +1,4 @@
+import pMap from 'p-map';
 import {
   type Delivery,
   type DeliveryAbout,
@@ -80,12 +81,8 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts) {
       await signal(toSignal, first).then((reason) => {
         for (const one of toSignal) reason === null ? done.add(one) : toPark.push([one, reason]);
       }, note);
-    for (let from = 0; from < toPark.length; from += parkedAtOnce)
-      await Promise.all(
-        toPark
-          .slice(from, from + parkedAtOnce)
-          .map(([one, reason]) => park(one, reason).then(() => done.add(one), note)),
-      );
+    const parkOne = ([one, reason]: (typeof toPark)[number]) => park(one, reason).then(() => done.add(one), note);
+    await pMap(toPark, parkOne, { concurrency: parkedAtOnce });
     return { done, error };
   };
 }
