@@ -37,14 +37,9 @@ async function main(): Promise<void> {
   const observer = createObserver({ logger, metrics });
   const { takeDelivery, store } = await assemble({ config, logger, metrics, tracing, observer });
   const pages = { registry: metrics.registry, isLive: () => true, whyNotReady: store.whyNotReady };
-  const metricsServer =
-    config.ingressMetricsPort === null
-      ? null
-      : await startMetricsServer({
-          port: config.ingressMetricsPort,
-          setting: 'FARETRAIL_INGRESS_METRICS_PORT',
-          ...pages,
-        });
+  const metricsAt = { ...pages, setting: 'FARETRAIL_INGRESS_METRICS_PORT' } as const;
+  const metricsPort = config.ingressMetricsPort;
+  const metricsServer = metricsPort === null ? null : await startMetricsServer({ ...metricsAt, port: metricsPort });
   const server = await startIngressServer({
     host: config.ingressHost,
     port: config.ingressPort,

@@ -6,14 +6,12 @@ import type { Sealer } from '../sealing/sealer.js';
 import { type Acceptance, type AcceptedSubscriptions, memoLifetimeMs } from './accepted-subscriptions.js';
 import type { Arrival } from './addresses.js';
 import { type BodyReader, createKeeping, deliveryIdOf, uncheckedOf } from './body-reader.js';
-import type { DeliveryCheck } from './forward/routing.js';
-import { ShareUsedUp } from './forward/routing.js';
+import { type DeliveryCheck, ShareUsedUp } from './forward/routing.js';
 import { JournalError } from './journal/folder.js';
 import type { IngressObserver } from './observer.js';
 import type { IntakeOutcome } from './problems.js';
 import { openContent, type RawDelivery, readRawDelivery, unpack, unpackerOf } from './raw-delivery.js';
-import type { AcceptedProof, Verification } from './verification.js';
-import { createSampling, findSecret } from './verification.js';
+import { type AcceptedProof, createSampling, findSecret, type Verification } from './verification.js';
 
 /** Keeps deliveries: the journal, or Temporal if the journal is off. */
 export interface DeliveryStore {
@@ -89,9 +87,10 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
 
   return async (arrival, headers, rawBody) => {
     try {
-      const unpacked = unpackerOf(headers) === null ? rawBody : await unpack({ headers, rawBody });
+      const content = { headers, rawBody };
+      const unpacked = unpackerOf(headers) === null ? rawBody : await unpack(content);
       if (typeof unpacked === 'string') return { outcome: unpacked };
-      const delivery = readRawDelivery({ headers, rawBody, unpacked });
+      const delivery = readRawDelivery(content, unpacked);
       if (delivery === null) return { outcome: 'notJson' };
       const challenge = reader.challengeIn(delivery);
       if (challenge !== undefined) return { outcome: 'challenge', challenge };
@@ -135,7 +134,8 @@ export function createLaterCheck(parts: LaterCheckParts): DeliveryCheck {
   const keepAll = createKeeping(sealer, parts.acceptEvent);
 
   async function readAgain(delivery: Delivery): Promise<RawDelivery> {
-    const raw = readRawDelivery(await openContent(sealer, delivery, delivery.sealed ?? ''));
+    const { unpacked, ...content } = await openContent(sealer, delivery, delivery.sealed ?? '');
+    const raw = readRawDelivery(content, unpacked);
     if (raw === null) throw new FaretrailError('ContentUnreadable', 'a delivery that was JSON is none any more');
     return raw;
   }

@@ -14,13 +14,10 @@ export interface RawContent {
   rawBody: Buffer;
 }
 
-/** The same with its body unpacked. Of a body that came unpacked both are one buffer. */
-export interface UnpackedContent extends RawContent {
-  unpacked: Buffer;
-}
-
 /** A delivery before the ingress reads its fields. */
-export interface RawDelivery extends UnpackedContent {
+export interface RawDelivery extends RawContent {
+  /** The body as it came, if that is not packed. */
+  unpacked: Buffer;
   /** Any JSON value. */
   body: unknown;
   /** Do all JSON parsers read the same in it? */
@@ -28,7 +25,7 @@ export interface RawDelivery extends UnpackedContent {
 }
 
 /** Reads the JSON in the body; null for anything else, invalid UTF-8 included. */
-export function readRawDelivery({ headers, rawBody, unpacked }: UnpackedContent): RawDelivery | null {
+export function readRawDelivery({ headers, rawBody }: RawContent, unpacked: Buffer): RawDelivery | null {
   const json = readIncomingJson(unpacked, { mustBeUtf8: true });
   // No parser reads what is far too deep, but it must at least have an end.
   const isCutShort = json?.flaw === 'TOO_DEEP' && !/[\]}]$/.test(unpacked.toString('latin1').trimEnd());
@@ -96,21 +93,14 @@ export function sealContent(
 }
 
 /** The inverse of `sealContent`, unpacked. Throws `SealingError`, or `FaretrailError` `ContentUnreadable`. */
-export async function openContent(
-  sealer: Pick<Sealer, 'unseal'>,
-  key: ParkedDeliveryKey,
-  sealed: string,
-): Promise<UnpackedContent> {
+export async function openContent(sealer: Pick<Sealer, 'unseal'>, key: ParkedDeliveryKey, sealed: string) {
   const content: unknown = JSON.parse(await sealer.unseal(sealed, parkedDeliveryId(key)));
   const body = ownValue(content, 'body');
   const headers = ownValue(content, 'headers');
-  const isOurs = typeof body === 'string' && isJsonObject(headers);
-  const raw = {
-    headers: (isOurs ? headers : {}) as IncomingHttpHeaders,
-    rawBody: Buffer.from(isOurs ? body : '', 'base64'),
-  };
+  const notOurs = () => new FaretrailError('ContentUnreadable', 'the sealed content of a delivery is not in our form');
+  if (typeof body !== 'string' || !isJsonObject(headers)) throw notOurs();
+  const raw: RawContent = { headers: headers as IncomingHttpHeaders, rawBody: Buffer.from(body, 'base64') };
   const unpacked = await unpack(raw);
-  if (!isOurs || typeof unpacked === 'string')
-    throw new FaretrailError('ContentUnreadable', 'the sealed content of a delivery is not in our form');
+  if (typeof unpacked === 'string') throw notOurs();
   return { ...raw, unpacked };
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, open, rm, stat, unlink } from 'node:fs/promises';
+import { mkdir, open, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
@@ -60,14 +60,8 @@ async function hasJournal(folder: string): Promise<boolean> {
 }
 
 async function tryToWrite(path: string): Promise<void> {
-  const file = await open(path, 'w');
-  try {
-    await file.writeFile(Buffer.alloc(probeBytes));
-    await file.sync();
-  } finally {
-    await file.close();
-    await rm(path, { force: true });
-  }
+  const writing = writeFile(path, Buffer.alloc(probeBytes), { flush: true });
+  await writing.finally(() => rm(path, { force: true }).catch(() => undefined));
 }
 
 async function checkFile(path: string): Promise<void> {
