@@ -6,13 +6,7 @@ import { forAny } from '../support/for-any.js';
 const refusal = (message: string) => expect.objectContaining({ name: 'UnreadableJson', message });
 
 describe('JSON that is read', () => {
-  it('is what it says, in well-formed Unicode', () => {
-    const json = fc.jsonValue({ maxDepth: 5 });
-    forAny(json, (value) => {
-      fc.pre(placeOfLongNumber(value) === undefined); // of those below
-      const text = JSON.stringify(value); // which writes -0 as 0
-      expect(readJson(text)).toEqual(JSON.parse(text));
-    });
+  it('is in well-formed Unicode', () => {
     expect(readJson('{"a\\ud800":["\\udc00"]}')).toEqual({ 'a\uFFFD': ['\uFFFD'] });
     expect(readJson('"\\\\ud800"')).toBe('\\ud800');
   });

@@ -55,14 +55,6 @@ it('what stands beside the list counts for each event that does not say otherwis
   expect(kept(stand).slice(6)).toEqual(['otherEventType', '13', '12']);
 });
 
-it('an event that fits nothing is parked alone, and one that only its neighbours see does not show them', async () => {
-  const stand = await aStand();
-  await post(stand, [about('1', { phone: '555-1' }), { note: 'no order' }, 5]);
-  expect(kept(stand)).toEqual(['1', 'noOrderId', 'noOrderId']);
-  const seen = stand.store.deliveries.slice(1).map((parked) => seenIn(stand, parked));
-  expect(await Promise.all(seen)).toEqual(['{"note":"no order"}', '5']);
-});
-
 it('any JSON value is taken, and parked whole where no part of it fits', async () => {
   const stand = await aStand(listed);
   const anywhere = ['null', ' 7 ', '"text"', 'true', '[]', '[[]]'];
