@@ -70,11 +70,9 @@ export function createVerification(settings: VerificationSettings): Verification
   };
 }
 
-interface ModeOfProof extends Pick<Verification, 'headers'> {
-  isProof(delivery: Proof, secret: DeliverySecret): boolean;
-}
+type IsProof = (delivery: Proof, secret: DeliverySecret) => boolean;
 
-function proofOf(settings: VerificationSettings): ModeOfProof {
+function proofOf(settings: VerificationSettings): { headers: readonly string[]; isProof: IsProof } {
   switch (settings.mode) {
     case 'path':
       return { headers: [], isProof: () => true };
@@ -86,7 +84,7 @@ function proofOf(settings: VerificationSettings): ModeOfProof {
       return { headers: [], isProof: ({ body }, secret) => isSecretText(valueAt(body, settings.pointer), secret) };
     case 'hmac': {
       const name = settings.header.toLowerCase();
-      const isProof: ModeOfProof['isProof'] = ({ headers, rawBody, unpacked }, secret) => {
+      const isProof: IsProof = ({ headers, rawBody, unpacked }, secret) => {
         const given = headers[name];
         if (typeof given !== 'string' || !given.startsWith(settings.prefix)) return false;
         const mac = Buffer.from(given.slice(settings.prefix.length), settings.encoding);
