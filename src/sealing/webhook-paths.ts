@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { generationPattern } from '../domain/subscription/subscription.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
-import type { KeyRing } from './key-ring.js';
+import type { KeyRing, NamedKey } from './key-ring.js';
 
 /** One address of a subscription: each new address is a new generation. */
 export interface WebhookAddress extends SubscriptionKey {
@@ -19,14 +19,15 @@ export interface WebhookPaths {
 /** HMAC-SHA256 over account, event type and generation; checked in constant time, without any look-up. */
 export function createWebhookPaths(keys: KeyRing): WebhookPaths {
   // RFC 5869: one key, one purpose; the ring's own keys seal.
-  const [first, ...others] = keys.map(({ key }) => new Uint8Array(hkdfSync('sha256', key, '', 'faretrail path', 32)));
+  const derived = ({ key }: NamedKey) => new Uint8Array(hkdfSync('sha256', key, '', 'faretrail path', 32));
+  const first = derived(keys[0]);
+  const all = keys.map(derived);
 
   const macOf = ({ account, eventType, generation }: WebhookAddress, key: Uint8Array): Buffer =>
     createHmac('sha256', key).update(`${account}/${eventType}/${generation}`).digest();
 
   return {
     pathOf(address) {
-      if (!first) throw new RangeError('a key ring is never empty');
       const mac = macOf(address, first).toString('base64url');
       return `/webhooks/${address.account}/${address.eventType}/${address.generation}.${mac}`;
     },
@@ -34,9 +35,7 @@ export function createWebhookPaths(keys: KeyRing): WebhookPaths {
       const [generation = '', mac = '', ...rest] = capability.split('.');
       if (rest.length > 0 || !generationPattern.test(generation) || !macPattern.test(mac)) return undefined;
       const given = Buffer.from(mac, 'base64url');
-      const isOurs = [first, ...others].some(
-        (each) => each && timingSafeEqual(macOf({ ...key, generation }, each), given),
-      );
+      const isOurs = all.some((each) => timingSafeEqual(macOf({ ...key, generation }, each), given));
       return isOurs ? generation : undefined;
     },
   };

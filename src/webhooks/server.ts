@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { ContractProfile } from '../contracts/contract-profile.js';
-import { type Challenge, findChallenge } from '../contracts/delivery-body.js';
+import { findChallenge } from '../contracts/delivery-body.js';
 import { cannotListen } from '../domain/errors.js';
 import type { Address, Addresses } from './addresses.js';
 import type { IntakeAnswer, TakeDelivery } from './intake.js';
@@ -125,8 +125,9 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
         .code(202)
         .header('content-type', 'application/json; charset=utf-8')
         .send(`{"deliveryId":"${deliveryId}"}`);
-    if (asked !== undefined) return echo(reply, asked);
-    if (outcome === 'look') return reply.code(200).send();
+    // As nothing that a browser would run.
+    if (asked) reply.headers({ 'content-type': asked.contentType, 'x-content-type-options': 'nosniff' });
+    if (outcome === 'look' || outcome === 'challenge') return reply.code(200).send(asked?.body);
     if (outcome === 'aborted') return reply.hijack(); // the sender has gone
     return refuse(request, reply, outcome as keyof typeof problems);
   }
@@ -138,11 +139,9 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
   ): Promise<IntakeAnswer> {
     if (!address) return { outcome: 'notFound' };
     // Of a service that tries an address before it accepts it. Its subscription need not exist yet, so the path alone decides.
-    const tried = (): IntakeAnswer | undefined => {
-      const asked = findChallenge(challenge, { query });
-      return asked && { outcome: 'challenge', challenge: asked };
-    };
-    if (method !== 'POST') return tried() ?? { outcome: 'look' };
+    const asked = findChallenge(challenge, { query });
+    const tried: IntakeAnswer = asked ? { outcome: 'challenge', challenge: asked } : { outcome: 'look' };
+    if (method !== 'POST') return tried;
     if (!addresses.take(address)) return { outcome: 'tooMany' };
     const arrivedAt = Date.now();
     const refusal = refusalByHeaders(headers);
@@ -150,8 +149,8 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
     if (headers.expect !== undefined) reply.raw.writeContinue();
     const body = await readBody(raw);
     if (typeof body === 'string') return { outcome: body };
-    const answer =
-      (body.length === 0 ? tried() : undefined) ?? (await takeDelivery({ ...address, arrivedAt }, headers, body));
+    if (asked && body.length === 0) return tried;
+    const answer = await takeDelivery({ ...address, arrivedAt }, headers, body);
     const { outcome, deliveries = 1 } = answer;
     const further = outcome === 'tooLargeUnpacked' ? costOfBomb : deliveries - 1;
     if (further > 0) addresses.charge(address, further);
@@ -168,10 +167,6 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
 const deliveryPath = '/webhooks/:account/:eventType/:capability';
 /** What a body takes that unpacks to far more than it may, in deliveries. */
 const costOfBomb = 100;
-
-/** Gives the service its text back, as nothing that a browser would run. */
-const echo = (reply: FastifyReply, { body, contentType }: Challenge): FastifyReply =>
-  reply.code(200).headers({ 'content-type': contentType, 'x-content-type-options': 'nosniff' }).send(body);
 
 /** Why the headers alone rule the delivery out: a declared length that is too large, or a body packed as we cannot unpack it. */
 function refusalByHeaders(headers: IncomingHttpHeaders): 'tooLarge' | 'encoded' | null {
