@@ -170,6 +170,7 @@ const storeRemedies: readonly (readonly [RegExp, string])[] = [
   [/^28/, 'check user and password, and what pg_hba.conf of the server demands'],
   [/^3D000$/, 'create this database, or name another'],
   [/^08P01$/, 'where a pooler stands before the server, it must take all parameters of the address'],
+  [/^(ENOENT|EACCES|EISDIR)$/, 'sslrootcert, sslcert and sslkey must name files that can be read here'],
   [/^55P03$/, 'another process holds a lock, for example while it upgrades the tables: try again'],
   [
     /CERT|ISSUER|SELF_SIGNED|^UNABLE_TO_/,

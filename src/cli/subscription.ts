@@ -207,12 +207,8 @@ export function toListedSubscription(
 
 /** The list of subscriptions. Ids are not cut, since people copy them. */
 export const subscriptionColumns: Columns<ReturnType<typeof toListedSubscription>> = {
-  account: ({ account }) => account,
-  'event type': ({ eventType }) => eventType,
-  state: ({ state }) => state,
-  'opened (UTC)': ({ openedAt }) => utc(openedAt),
-  subscriber: ({ subscriberId }) => subscriberId,
-  attention: ({ attention }) => attention,
+  ...{ account: 'account', 'event type': 'eventType', state: 'state' },
+  ...{ 'opened (UTC)': 'openedAt', subscriber: 'subscriberId', attention: 'attention' },
 };
 
 const limit = 200;
@@ -249,12 +245,8 @@ export function subscriptionText(status: SubscriptionStatus): string {
 }
 
 const generationColumns: Columns<GenerationStatus> = {
-  generation: ({ generation }) => generation,
-  state: ({ state }) => state,
-  subscriber: ({ subscriberId }) => subscriberId,
-  'created (UTC)': ({ createdAt }) => utc(createdAt),
-  'opened (UTC)': ({ openedAt }) => utc(openedAt),
-  'until (UTC)': ({ until }) => utc(until),
+  ...{ generation: 'generation', state: 'state', subscriber: 'subscriberId' },
+  ...{ 'created (UTC)': 'createdAt', 'opened (UTC)': 'openedAt', 'until (UTC)': 'until' },
 };
 
 const stillRegisteredLines = ({ stillRegistered }: { stillRegistered: string[] }): string[] =>

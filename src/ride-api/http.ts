@@ -28,33 +28,23 @@ export interface ApiReply {
 const keptHeaders = ['date', 'link', 'retry-after', 'x-request-id'] as const;
 type KeptHeader = (typeof keptHeaders)[number];
 
-/** The time and space that one exchange may take. */
-export interface HttpLimits {
+/** The time and space that one exchange may take, unless a caller sets other limits. */
+const defaultHttpLimits = {
   /** Until TCP and TLS stand; through a proxy, until the tunnel stands, and again until TLS does. */
-  connectMs: number;
-  /** From the sent request to the whole head of the answer. */
-  headersMs: number;
-  /** Between two pieces of the body. */
-  bodyMs: number;
-  /** For all of it, the wait for a free connection included. */
-  totalMs: number;
-  maxReplyBytes: number;
-  /** Open connections per origin; further requests wait in line. */
-  connections: number;
-  /** Calls then go over new connections, so that they follow a name to its new address. Old ones end their calls. */
-  connectionAgeMs: number;
-}
-
-/** The limits in force unless a caller sets others. */
-export const defaultHttpLimits: HttpLimits = {
   connectMs: 5_000,
+  /** From the sent request to the whole head of the answer. */
   headersMs: 10_000,
+  /** Between two pieces of the body. */
   bodyMs: 10_000,
+  /** For all of it, the wait for a free connection included. */
   totalMs: 20_000,
   maxReplyBytes: 1_048_576,
+  /** Open connections per origin; further requests wait in line. */
   connections: 64,
+  /** Calls then go over new connections, so that they follow a name to its new address. Old ones end their calls. */
   connectionAgeMs: 60_000,
 };
+export type HttpLimits = typeof defaultHttpLimits;
 
 /** The limits that differ, and the way to the service. */
 export interface HttpOptions extends Partial<HttpLimits> {

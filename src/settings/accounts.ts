@@ -15,7 +15,7 @@ export type AccountSettings = Omit<Account, 'clientSecret'>;
 export const hasSecret = (account: AccountSettings): account is Account => 'clientSecret' in account;
 
 /** What accounts take from the other settings. */
-export interface AccountDefaults {
+interface AccountDefaults {
   poll: Required<Cadence>;
   watch: Watch;
   requestsPerSecond: number;
@@ -23,14 +23,9 @@ export interface AccountDefaults {
   withSecrets: boolean;
 }
 
-export interface AccountsRead {
-  accounts: AccountSettings[];
-  /** Variables that the file names as places of secrets; null when the file could not be read. */
-  secretVariables: ReadonlySet<string> | null;
-}
-
-/** All accounts of the environment and of the accounts file. */
-export function readAccounts(read: EnvReader, defaults: AccountDefaults): AccountsRead {
+/** All accounts of the environment and of the accounts file, and the variables that the file names as places of secrets; null when it could not
+ *  be read. */
+export function readAccounts(read: EnvReader, defaults: AccountDefaults) {
   const fromEnv = rideInterfaces.flatMap((name) => readEnvAccount(name, read, defaults));
   const file = read.text(accountsFile) === undefined ? { json: { accounts: {} } } : read.jsonFile(accountsFile);
   const fromFile = file ? readAccountsFile(file.json, read, defaults) : [];
@@ -107,11 +102,7 @@ function toAccount(
     name,
     authUrl: authUrl ?? given.baseUrl,
     requestsPerSecond: requestsPerSecond ?? defaults.requestsPerSecond,
-    poll: {
-      activeMs: poll?.activeMs ?? defaults.poll.activeMs,
-      reservedMs: poll?.reservedMs ?? defaults.poll.reservedMs,
-      pushedMs: poll?.pushedMs ?? defaults.poll.pushedMs,
-    },
+    poll: { ...defaults.poll, ...poll },
     watch: {
       ...defaults.watch,
       ...watch,

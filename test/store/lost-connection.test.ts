@@ -49,7 +49,7 @@ const works = async (): Promise<void> => {
 
 it('PostgreSQL dies while a change is written: that fails, and the next one is written', async () => {
   store = openStore(postgres.url);
-  await store.prepare();
+  await store.rehearse();
   const failed = await killWhileItWaitsFor('faretrail.order_changes', () => store.record(change));
   expect(failed).toMatchObject({ message: expect.stringContaining('terminated') });
   await works();
@@ -58,7 +58,7 @@ it('PostgreSQL dies while a change is written: that fails, and the next one is w
 it('PostgreSQL dies while the tables are made: that fails, and the next change makes them', async () => {
   const failed = await killWhileItWaitsFor('faretrail.migrations', () => {
     store = openStore(postgres.url);
-    return store.prepare();
+    return store.rehearse();
   });
   expect(failed).toMatchObject({ message: expect.stringContaining('terminated') });
   await works();
