@@ -260,11 +260,7 @@ function readProfile(read: EnvReader): ContractProfile {
 }
 
 /** The pace of polls where no setting says another one. Milliseconds. */
-export const defaultCadence: Required<Cadence> = Object.freeze({
-  activeMs: 10_000,
-  reservedMs: 300_000,
-  pushedMs: 300_000,
-});
+export const defaultCadence = Object.freeze({ activeMs: 10_000, reservedMs: 300_000, pushedMs: 300_000 });
 
 function readPoll(read: EnvReader): Required<Cadence> {
   const range = { min: 100, max: 86_400_000 };

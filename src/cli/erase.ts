@@ -150,11 +150,8 @@ interface RunAbout extends Pick<RunTimes, 'state' | 'isOpen'> {
  *  needs no worker. */
 async function findRunsAbout(session: Session, key: FollowOrderKey): Promise<RunAbout[]> {
   const ids = [followOrderId(key), companyReportId({ account: key.account, about: key.orderId })];
-  if (/["\\]/.test(key.orderId)) {
-    throw new InvalidInput(
-      'orderId: Temporal cannot search for an id with a backslash or a "; delete its runs by hand',
-    );
-  }
+  if (/["\\]/.test(key.orderId))
+    throw new InvalidInput('orderId: Temporal cannot search for an id with \\ or "; delete its runs by hand');
   const named = await listById(session, ids, ids.map(noticesPrefix));
   const types = "WorkflowType IN ('requestRide', 'businessCall', 'parkedDelivery')";
   const others = await listAll(session, `${types} AND ${names.account} = ${quote(key.account)}`);

@@ -41,6 +41,7 @@ export interface CliError {
   exitCode: number;
 }
 
+const isNotFound = ({ code }: CliFailure): boolean => notFound.some((one) => one === code);
 const usageCodes = ['ConfigError', 'InvalidInput', 'TemporalSettingsInvalid'];
 
 /** Every error as one code, one message and one exit code. */
@@ -51,11 +52,7 @@ export function toCliError(error: unknown): CliError {
   const failure = failureBehind(error);
   if (failure) return { ...toRunFailure(failure), exitCode: exitCodes.failed };
   if (error instanceof CliFailure)
-    return failed(
-      error.code,
-      error.message,
-      notFound.some((code) => code === error.code) ? exitCodes.notFound : undefined,
-    );
+    return failed(error.code, error.message, isNotFound(error) ? exitCodes.notFound : exitCodes.failed);
   if (error instanceof FaretrailError && !hasCode(error, 'NoAnswer')) {
     const isUsage = usageCodes.includes(error.code) && !(error instanceof RunFailed);
     return failed(error.code, error.message, isUsage ? exitCodes.usage : exitCodes.failed);

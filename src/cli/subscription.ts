@@ -38,11 +38,7 @@ the attention); unknown (no worker answers). The list is about a second behind
 the runs.`;
 
 const graceOption = () =>
-  option(
-    '--grace <duration>',
-    'how long the ingress accepts the old address: 90s, 30m, 24h, or 0 (default: a day)',
-    toDurationMs,
-  );
+  option('--grace <duration>', 'how long the old address is accepted: 90s, 24h, or 0 (default: a day)', toDurationMs);
 
 /** `subscription …` */
 export const subscriptionCommands: Noun = {

@@ -47,7 +47,7 @@ const entries = {
   business: z.strictObject({
     interface: z.literal('business'),
     ...common,
-    authUrl: BaseUrl.optional(),
+    authUrl: BaseUrl.exactOptional(),
     // Any UUID version, since test environments use made-up ones (given: a UUID identifies the company).
     businessId: z.guid('must be the UUID of the company'),
   }),

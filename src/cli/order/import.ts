@@ -54,7 +54,8 @@ async function importOrders(session: Session, wanted: Import): Promise<number> {
   const unlisten = session.onInterrupt(() => stop.abort());
   const refused: { row: number; error: string }[] = [];
   const followed = { new: 0, alreadyFollowed: 0 };
-  const { warnings, beforeAccount } = warner(session);
+  const accounts = new Set<AccountName>();
+  const warnings = new Set<string>();
   const noteSometimes = createProgressNote(session);
   let read = 0;
   /** The rows that the client has got, until it tells what became of them. */
@@ -73,7 +74,8 @@ async function importOrders(session: Session, wanted: Import): Promise<number> {
         continue;
       }
       sent.push(read);
-      await beforeAccount(row.account);
+      if (!accounts.has(row.account)) await warnOf(row.account, session, warnings);
+      accounts.add(row.account);
       yield row;
     }
   }
@@ -95,7 +97,7 @@ async function importOrders(session: Session, wanted: Import): Promise<number> {
   const counts = `${followed.new} new, ${followed.alreadyFollowed} already followed, ${refused.length} refused`;
   const head = paint(refused.length === 0 ? 'good' : 'bad', `${rows} rows: ${counts}.`);
   const state = isInterrupted ? 'interrupted' : 'done';
-  const json = { state, rows, followed: rows - refused.length, ...followed, refused, warnings };
+  const json = { state, rows, followed: rows - refused.length, ...followed, refused, warnings: [...warnings] };
   session.tell(json, [head, ...refusedLines()].join('\n'));
   if (isInterrupted) {
     session.note(goOn());
@@ -104,21 +106,11 @@ async function importOrders(session: Session, wanted: Import): Promise<number> {
   return refused.length === 0 ? exitCodes.done : exitCodes.failed;
 }
 
-/** Warns of workers that are missing, before the first row of an account goes out. */
-function warner(session: Session) {
-  const seen = new Set<AccountName>();
-  const warnings: string[] = [];
-  return {
-    warnings,
-    async beforeAccount(account: AccountName): Promise<void> {
-      if (seen.has(account)) return;
-      seen.add(account);
-      // Who may follow orders may not be allowed to ask this.
-      const unknown = (error: unknown) => [`unknown whether a worker serves ${account}: ${toCliError(error).message}`];
-      const found = await missingWorkers(session, account).catch(unknown);
-      const more = found.filter((warning) => !warnings.includes(warning));
-      warnings.push(...more);
-      session.warn(more);
-    },
-  };
+/** Warns of workers that an account lacks, unless these warnings say so. */
+async function warnOf(account: AccountName, session: Session, warnings: Set<string>): Promise<void> {
+  // Who may follow orders may not be allowed to ask this.
+  const unknown = (error: unknown) => [`unknown whether a worker serves ${account}: ${toCliError(error).message}`];
+  const found = await missingWorkers(session, account).catch(unknown);
+  session.warn(found.filter((warning) => !warnings.has(warning)));
+  for (const warning of found) warnings.add(warning);
 }

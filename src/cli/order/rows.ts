@@ -148,7 +148,5 @@ function refuseLost(field: string, value: unknown): void {
     throw new InvalidInput(`${field}: is a number that a spreadsheet has shortened, so its digits are lost; ${remedy}`);
   }
   if (JSON.stringify(value).includes('\ufffd'))
-    throw new InvalidInput(
-      `${field}: has characters that are not UTF-8, so the file is in another encoding; ${asUtf8}`,
-    );
+    throw new InvalidInput(`${field}: has characters that are not UTF-8, so the file has another encoding; ${asUtf8}`);
 }
