@@ -158,10 +158,8 @@ describe.concurrent('a service that answers otherwise', () => {
     await sandbox.close();
     const run = await probe('business', order, '--json');
     expect(run.exitCode).toBe(1);
-    expect(answerOf(run).findings[0]).toMatchObject({
-      verdict: 'unanswered',
-      remarks: [expect.stringContaining('NO_CONNECTION')],
-    });
+    const remarks = [expect.stringContaining('NO_CONNECTION')];
+    expect(answerOf(run).findings[0]).toMatchObject({ verdict: 'unanswered', remarks });
   });
 
   it('names the refusal of a token, and asks nothing that needs it', async () => {
@@ -182,28 +180,15 @@ describe.concurrent('what the probe shows', () => {
     const { sandbox, probe } = await serve();
     const { stdout } = await probe('business', order);
     const { name, phone, image_url, vehicle } = fakeDriver;
-    for (const value of [
-      name,
-      phone,
-      image_url,
-      vehicle.license_plate,
-      'Driving',
-      ...secrets,
-      ...sandbox.issuedTokens(),
-    ])
-      expect(stdout).not.toContain(value);
+    const values = [name, phone, image_url, vehicle.license_plate, 'Driving', ...secrets, ...sandbox.issuedTokens()];
+    for (const value of values) expect(stdout).not.toContain(value);
   });
 
   it('hides the secret where the service repeats it', async () => {
     const [secret = ''] = secrets;
     const { sandbox, probe } = await serve();
     const repeated = { error: { code: secret.slice(0, -3) }, [secret]: secret, status: 'error' };
-    sandbox.setFault({
-      kind: 'reply',
-      operation: 'orderStatus',
-      status: 418,
-      body: repeated,
-    });
+    sandbox.setFault({ kind: 'reply', operation: 'orderStatus', status: 418, body: repeated });
     for (const argv of [['--json'], []]) {
       const { stdout, exitCode } = await probe('partner', order, ...argv);
       expect(exitCode).toBe(1);
@@ -241,10 +226,9 @@ describe.concurrent('--write', () => {
 
   it('into a folder that is not there is wrong usage, and nothing is asked', async () => {
     const { sandbox, probe } = await serve();
+    const refused = await probe('partner', order, '--write', '/nonexistent/folder/c.json');
     const why = expect.stringContaining('--write: /nonexistent/folder/c.json cannot be written');
-    expect(await probe('partner', order, '--write', '/nonexistent/folder/c.json')).toMatchObject({
-      ...{ exitCode: 2, stderr: why },
-    });
+    expect(refused).toMatchObject({ exitCode: 2, stderr: why });
     expect(sandbox.ledger()).toEqual([]);
   });
 

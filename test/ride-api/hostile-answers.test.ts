@@ -43,20 +43,13 @@ const readers: Record<string, Reader> = {
     status: 422,
     ask: (api, url) => api.callOperation(businessAccount(url), { ...call, operation: 'cancelOrder', orderId }, 't'),
   },
-  refusedRead: {
-    base: refusal,
-    status: 400,
-    ask: (api, url) => api.readOrder(partnerAccount(url), orderId, 't'),
-  },
+  refusedRead: { base: refusal, status: 400, ask: (api, url) => api.readOrder(partnerAccount(url), orderId, 't') },
   newSubscriber: {
     base: subscriber,
     ask: (api, url) =>
       api.createSubscriber(businessAccount(url), { deliveryAddress, eventType: 'status_changed' }, 't'),
   },
-  subscribers: {
-    base: { subscribers: [subscriber] },
-    ask: (api, url) => api.listSubscribers(businessAccount(url), 't'),
-  },
+  list: { base: { subscribers: [subscriber] }, ask: (api, url) => api.listSubscribers(businessAccount(url), 't') },
   token: {
     base: { access_token: 'a', token_type: 'bearer', expires_in: 60, scope: 'x' },
     ask: (api, url) => api.requestToken(businessAccount(url, url), toScope('x'), undefined),

@@ -120,8 +120,8 @@ describe('the accounts file', () => {
     ],
     ['a bad name', { 'Acme Inc': acme }, [`${at}.Acme Inc: a name must be 1 to 40 characters of a-z, 0-9 and "-"`]],
     [
-      'the interface fleet',
-      { acme: { ...acme, interface: 'fleet' } },
+      'the interface x',
+      { acme: { ...acme, interface: 'x' } },
       [`${at}.acme.interface: must be "partner" or "business"`],
     ],
     ['a name of the environment', { partner: acme }, [`${at}.partner also comes from FARETRAIL_PARTNER_*; rename one`]],

@@ -40,12 +40,7 @@ describe('key rings', () => {
     ['NOTIFY_SECRETS', 'a secret that is too short', ofBytes(23), 'entry 1 must hold 24 to 64 bytes as base64url'],
     ['NOTIFY_SECRETS', 'a secret that is too long', ofBytes(65), 'entry 1 must hold 24 to 64 bytes as base64url'],
     ['NOTIFY_SECRETS', 'no base64url', `n1:${'+'.repeat(43)}`, 'entry 1 must hold 24 to 64 bytes as base64url'],
-    [
-      'NOTIFY_SECRETS',
-      'a length that is none of base64url',
-      `n1:${'A'.repeat(33)}`,
-      'entry 1 must hold 24 to 64 bytes',
-    ],
+    ['NOTIFY_SECRETS', 'a length of no base64url', `n1:${'A'.repeat(33)}`, 'entry 1 must hold 24 to 64 bytes'],
     ['NOTIFY_SECRETS', 'the form of receivers', `n1:whsec_${'A'.repeat(43)}=`, 'entry 1 must hold 24 to 64 bytes'],
   ])('are refused by position and without the value: %s with %s', (end, _case, value, problem) => {
     const load = () => loadConfig({ [`FARETRAIL_${end}`]: value });
@@ -114,12 +109,8 @@ function settingNames(): string[] {
 
 describe('a secret is not shown', () => {
   it('in a printed config', () => {
-    const acme = {
-      interface: 'partner',
-      baseUrl: 'https://a.example',
-      clientId: 'a',
-      clientSecret: { file: '/run/a' },
-    };
+    const place = { clientSecret: { file: '/run/a' } };
+    const acme = { interface: 'partner', baseUrl: 'https://a.example', clientId: 'a', ...place };
     const env = {
       ...partnerEnv,
       ...businessEnv,

@@ -12,10 +12,8 @@ afterEach(() => store.close());
 const key = { account: toAccountName('business'), orderId: toOrderId('7b21') };
 const at = new Date().toISOString();
 const state = { status: 'Driving', rawStatus: 'Driving', since: at, terminal: false, outcome: null, attention: null };
-const change = {
-  ...{ run: 'run', notice: 1, at, type: 'order.changed' },
-  change: { ...key, ...state },
-} as StoredChange;
+const noticed = { run: 'run', notice: 1, at, type: 'order.changed' } as const;
+const change: StoredChange = { ...noticed, change: { ...key, ...state } };
 
 /** Makes the next use of a table wait, and kills the backend that waits, as a crash of PostgreSQL does: it says nothing. */
 async function killWhileItWaitsFor(table: string, act: () => Promise<unknown>): Promise<unknown> {
@@ -35,14 +33,7 @@ async function killWhileItWaitsFor(table: string, act: () => Promise<unknown>): 
 }
 
 const works = async (): Promise<void> => {
-  await expect
-    .poll(() =>
-      postgres.rows('select 1').then(
-        () => 'up',
-        () => 'down',
-      ),
-    )
-    .toBe('up');
+  await expect.poll(() => postgres.rows('select 1').catch(() => [])).toHaveLength(1);
   await store.record(change);
   expect(await store.countRows(key)).toBe(1);
 };

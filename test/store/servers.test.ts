@@ -70,12 +70,8 @@ it('a role that only owns the schema makes the tables and writes', async () => {
 
 it('a role that may only write does so once the tables are there', async () => {
   const url = await roleWith('writer', '');
-  const failed = (why: string) => ({
-    ...{
-      result: 'failed',
-      message: expect.stringMatching(`permission denied for ${why} \\(42501\\); its role must own`),
-    },
-  });
+  const denied = (why: string) => `permission denied for ${why} \\(42501\\); its role must own`;
+  const failed = (why: string) => ({ result: 'failed', message: expect.stringMatching(denied(why)) });
   expect(await diagnosed(url)).toEqual(failed('database writer'));
   await write(urlOf('writer'));
   expect(await diagnosed(url)).toEqual(failed('schema faretrail'));
@@ -113,14 +109,10 @@ describe('a release', () => {
   async function migrateAsBefore(database: string): Promise<void> {
     const dbClient = new Client({ connectionString: urlOf(database) });
     await dbClient.connect();
+    const table = { migrationsSchema: 'faretrail', migrationsTable: 'migrations', log: () => undefined };
     await runner({
       ...{ dbClient, dir: release(first), direction: 'up', schema: 'faretrail', createSchema: true },
-      ...{
-        migrationsSchema: 'faretrail',
-        migrationsTable: 'migrations',
-        advisoryLockMode: 'wait',
-        log: () => undefined,
-      },
+      ...{ ...table, advisoryLockMode: 'wait' },
     }).finally(() => dbClient.end());
   }
   const next = release(readdirSync(ours), {
@@ -187,11 +179,9 @@ describe.each(['transaction', 'session'] as const)('behind PgBouncer in %s mode'
     expect(await sql('postgres', held)).toEqual([]);
     const other = new Client({ connectionString: url });
     await other.connect();
-    const left = await other.query(
-      `select current_setting('search_path') as path, current_setting('lock_timeout') as wait`,
-    );
+    const left = await other.query(`select current_setting('search_path'), current_setting('lock_timeout') as wait`);
     await other.end();
-    expect(left.rows).toEqual([{ path: '"$user", public', wait: '0' }]);
+    expect(left.rows).toEqual([{ current_setting: '"$user", public', wait: '0' }]);
   });
 });
 
