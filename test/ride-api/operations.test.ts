@@ -50,6 +50,8 @@ function asked(ask: Ask, reply = answer(200), overrides: object = {}, options: P
 
 const [partner, business] = ['https://partner.example', 'https://business.example'];
 const company = 'businessId=11111111-2222-4333-8444-555555555555';
+const addCode = call('addReferenceCode', { referenceFieldId: '7', body: [] });
+const asText = { hook_address: deliveryAddress, event_types: 'status_changed' };
 const asPartner: Ask = (api) => api.readOrder(partnerAccount(), orderId, 't0ken');
 
 describe('the request', () => {
@@ -63,19 +65,9 @@ describe('the request', () => {
     ['orderDetails', call('orderDetails', about), `GET ${business}/v1/orders/a%20b?${company}`],
     ['updateOrder', call('updateOrder', { ...about, body: {} }), `PATCH ${business}/v1/orders/a%20b?${company}`, {}],
     ['cancelOrder', call('cancelOrder', about), `POST ${business}/v1/orders/a%20b/cancel?${company}`],
-    [
-      'addReferenceCode',
-      call('addReferenceCode', { referenceFieldId: '7', body: [] }),
-      `POST ${business}/v1/reference-fields/7/codes?${company}`,
-      [],
-    ],
+    ['addReferenceCode', addCode, `POST ${business}/v1/reference-fields/7/codes?${company}`, []],
     ['orderReceipt', call('orderReceipt', about), `GET ${business}/v1/orders/a%20b/receipt?${company}`],
-    [
-      'createSubscriber, with one event type as a plain string',
-      subscribe,
-      `POST ${business}/v1/subscribers?${company}`,
-      { hook_address: deliveryAddress, event_types: 'status_changed' },
-    ],
+    ['a subscriber, with one event type as text', subscribe, `POST ${business}/v1/subscribers?${company}`, asText],
     ['listSubscribers', list, `GET ${business}/v1/subscribers?${company}`],
     ['deleteSubscriber', remove, `DELETE ${business}/v1/subscribers/a%2Fb?${company}`],
   ])('of %s is as the service states it, or as we assume', async (name, ask, line, body) => {

@@ -107,11 +107,7 @@ describe('a setting that is wrong', () => {
 
   it.each<[string, string, string]>([
     ...unfit.map((text) => [...text.split('='), 'must be'] as [string, string, string]),
-    [
-      'FARETRAIL_INGRESS_PORT',
-      'tcp://10.0.0.1:8480',
-      'set by a Kubernetes service link, not by you; add enableService',
-    ],
+    ['FARETRAIL_INGRESS_PORT', 'tcp://10.0.0.1:8480', 'set by a Kubernetes service link, not by you; add enable'],
     ['FARETRAIL_NOTIFY_ORIGINS', 'http://localhost:9000', 'entry 1 is a loopback address; set FARETRAIL_NOTIFY_PRIV'],
     ['FARETRAIL_PARTNER_CLIENTID', 'x', 'not a setting; correct it (docs/reference/settings.md) or unset it'],
     ['FARETRAIL_LOGLEVEL', 'y', 'not a setting; correct it (docs/reference/settings.md) or unset it'],
