@@ -2,16 +2,11 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import type { Session } from '../../src/cli/command.js';
 import { type Check, checkNode, checkWatches } from '../../src/cli/doctor.js';
-import { encodedKey } from '../settings/env.js';
+import { encodedKey, partnerEnv } from '../settings/env.js';
 import { jsonFile } from '../support/json-file.js';
 import { nowhere, runHere } from './fake-process.js';
 
-const partner = {
-  ...nowhere,
-  FARETRAIL_PARTNER_BASE_URL: 'https://partner.example',
-  FARETRAIL_PARTNER_CLIENT_ID: 'an-id',
-  FARETRAIL_PARTNER_CLIENT_SECRET: 'a-very-secret-secret',
-};
+const partner = { ...nowhere, ...partnerEnv };
 const checksOf = async (env: Record<string, string | undefined>) => {
   const { exitCode, stdout } = await runHere(['doctor', '--json'], env);
   const { isWell, checks } = JSON.parse(stdout) as { isWell: boolean; checks: Check[] };
@@ -75,7 +70,7 @@ describe('the doctor without Temporal', () => {
       { name: 'workers', result: 'skipped', message: expect.any(String) },
     ];
     expect(found).toEqual({ exitCode: 1, isWell: false, checks });
-    expect(stdout).not.toContain('a-very-secret-secret');
+    expect(stdout).not.toContain('partner-secret');
   });
 
   it('skips an ingress whose port the system chooses', async () => {

@@ -6,19 +6,10 @@ import { accountsFile, businessEnv, expectProblem, files, partnerEnv, problemsOf
 describe('the environment', () => {
   it('reads the partner account', () => {
     const { accounts } = loadConfig(partnerEnv);
-    expect(accounts).toEqual([
-      {
-        name: 'partner',
-        interface: 'partner',
-        baseUrl: 'https://partner.example',
-        authUrl: 'https://partner.example',
-        clientId: 'partner-id',
-        requestsPerSecond: 16,
-        poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 300_000 },
-        watch: defaultWatch,
-        untracked: 'follow',
-      },
-    ]);
+    const url = 'https://partner.example';
+    const own = { name: 'partner', interface: 'partner', baseUrl: url, authUrl: url, clientId: 'partner-id' };
+    const poll = { activeMs: 10_000, reservedMs: 300_000, pushedMs: 300_000 };
+    expect(accounts).toEqual([{ ...own, requestsPerSecond: 16, poll, watch: defaultWatch, untracked: 'follow' }]);
     expect(accounts[0]?.clientSecret).toBe('partner-secret');
   });
 

@@ -1,19 +1,15 @@
 import { Client } from 'pg';
 import { afterEach, expect, it } from 'vitest';
-import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { StoredChange } from '../../src/domain/notify/notices.js';
+import { toOrderId } from '../../src/domain/keys.js';
 import { openStore, type Store } from '../../src/store/store.js';
-import { usePostgres } from '../support/store/postgres.js';
+import { account, changeOf, usePostgres } from '../support/store/postgres.js';
 
 const postgres = usePostgres();
 let store: Store;
 afterEach(() => store.close());
 
-const key = { account: toAccountName('business'), orderId: toOrderId('7b21') };
-const at = new Date().toISOString();
-const state = { status: 'Driving', rawStatus: 'Driving', since: at, terminal: false, outcome: null, attention: null };
-const noticed = { run: 'run', notice: 1, at, type: 'order.changed' } as const;
-const change: StoredChange = { ...noticed, change: { ...key, ...state } };
+const key = { account, orderId: toOrderId('7b21') };
+const change = changeOf('7b21');
 
 /** Makes the next use of a table wait, and kills the backend that waits, as a crash of PostgreSQL does: it says nothing. */
 async function killWhileItWaitsFor(table: string, act: () => Promise<unknown>): Promise<unknown> {

@@ -7,12 +7,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type PgBouncer, startPgBouncer } from '../../dev/stack/postgres/pgbouncer.js';
 import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import { type Check, checkStore } from '../../src/cli/doctor.js';
-import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { StoredChange } from '../../src/domain/notify/notices.js';
 import { findServer } from '../../src/store/server.js';
 import { openStore } from '../../src/store/store.js';
 import { createAuthority } from '../support/server/certificates.js';
-import { usePostgres } from '../support/store/postgres.js';
+import { changeOf, usePostgres } from '../support/store/postgres.js';
 
 const postgres = usePostgres();
 
@@ -33,14 +31,6 @@ async function roleWith(name: string, rights: string): Promise<string> {
   await sql(name, `create role ${name} login password 'a-secret'; ${rights}`);
   return `postgresql://${name}:a-secret@127.0.0.1:${postgres.port}/${name}`;
 }
-
-const account = toAccountName('business');
-const at = new Date().toISOString();
-const state = { status: 'Driving', rawStatus: 'Driving', since: at, terminal: false, outcome: null, attention: null };
-const changeOf = (orderId: string): StoredChange => ({
-  ...{ run: orderId, notice: 1, at, type: 'order.changed' },
-  change: { account, orderId: toOrderId(orderId), ...state },
-});
 
 /** Writes a change of each order with a store of its own, at once. */
 async function write(url: string, orderIds = ['7b21']): Promise<void> {
