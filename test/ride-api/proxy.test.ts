@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { loadConfig } from '../../src/config.js';
 import { sentBy } from '../../src/ride-api/errors.js';
@@ -10,7 +8,7 @@ import { isExempt } from '../../src/ride-api/proxy.js';
 import { createAuthority } from '../support/server/certificates.js';
 import { type ProxyOptions, proxyUser, startConnectProxy } from '../support/server/connect-proxy.js';
 import { failure } from './accounts.js';
-import { answerJson, serveBytes } from './loopback-server.js';
+import { answerJson, serve, serveBytes } from './loopback-server.js';
 
 const files = createAuthority('service').server();
 const tls = { cert: readFileSync(files.cert), key: readFileSync(files.key) };
@@ -25,13 +23,11 @@ const refused = (code: string, systemCode: unknown = expect.anything()) =>
 /** A service over TLS, and how many calls it was sent. */
 async function serveTls(listener: RequestListener = (_, response) => answerJson(response, 201, {})) {
   let taken = 0;
-  const server = createServer(tls, listener).on('request', () => (taken += 1));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { taken: () => taken, port: (server.address() as AddressInfo).port };
+  const counting: RequestListener = (...call) => {
+    taken += 1;
+    listener(...call);
+  };
+  return { taken: () => taken, port: Number(new URL(await serve(counting, tls)).port) };
 }
 
 /** A client whose settings name the proxy as a deployment does. */
