@@ -44,10 +44,7 @@ export function tokenRequest(account: Account, scope: Scope, profile: ContractPr
   return { method: 'POST', url: `${account.authUrl}${tokenPath}`, ...encoded(fields, tokenEncoding(profile)) };
 }
 
-function encoded(
-  fields: Record<string, string>,
-  encoding: TokenEncoding,
-): Required<Pick<ApiRequest, 'headers' | 'body'>> {
+function encoded(fields: Record<string, string>, encoding: TokenEncoding) {
   switch (encoding) {
     case 'json':
       return { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(fields) };

@@ -101,11 +101,7 @@ export function openStore(address: string) {
         waiting.push({ change, resolve, reject });
         writing ??= writeAll();
       }),
-    /** Makes or upgrades the tables. Rejects within seconds when the store does not answer. */
-    async prepare(): Promise<void> {
-      await open();
-    },
-    /** Writes and erases as usual, and takes it back. Rejects as they would; tells what was found at the server. */
+    /** Makes or upgrades the tables, writes and erases as usual, and takes that back. Rejects as they would; tells what was found at the server. */
     async rehearse(): Promise<Pick<Way, 'said' | 'isSafe'> & Pick<FoundServer, 'newer'>> {
       const { pool, way, newer } = await open();
       const client = await pool.connect();

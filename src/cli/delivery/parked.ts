@@ -96,12 +96,8 @@ const list = listing({
     }),
   // Ids are not cut, since people copy them.
   columns: {
-    account: ({ account }) => account,
-    delivery: ({ deliveryId }) => deliveryId,
-    'event type': ({ eventType }) => eventType,
-    reason: ({ reason }) => reason,
-    'received (UTC)': ({ receivedAt }) => utc(receivedAt),
-    order: ({ aboutOrderId }) => aboutOrderId,
+    ...{ account: 'account', delivery: 'deliveryId', 'event type': 'eventType', reason: 'reason' },
+    ...{ 'received (UTC)': 'receivedAt', order: 'aboutOrderId' },
   },
 });
 
