@@ -1,5 +1,4 @@
-import type { ContractProfile, OperationName } from '../contracts/contract-profile.js';
-import { interfaceTerms } from '../contracts/interface-terms.js';
+import { type ContractProfile, interfaceTerms, type OperationName } from '../contracts/contract-profile.js';
 import type { Account } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { Scope } from '../domain/keys.js';
