@@ -58,7 +58,7 @@ export function countCalls(metrics: WorkerMetrics): CallWatch {
     const count = (outcome: string): void => {
       const seconds = (performance.now() - startedAt) / 1_000;
       if (operation === 'requestToken') metrics.countTokenRequest({ account, scope: scope ?? '', outcome });
-      else metrics.countUpstreamCall({ account, operation, outcome, seconds });
+      else metrics.countUpstreamCall({ account, operation, outcome }, seconds);
     };
     try {
       const result = await call();
