@@ -17,7 +17,7 @@ import { RideApiError, sentBy } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import type { AuthorizedCall } from './authorized-call.js';
 import { plainFailure } from './failures.js';
-import { toFailureType, toReadTrouble } from './looking.js';
+import { type LookingPorts, toFailureType, toReadTrouble } from './looking.js';
 import { type Claims, runOfActivity } from './runs.js';
 
 /** This worker cannot make an address that the ingress could verify. */
@@ -44,9 +44,7 @@ function toTrouble(error: unknown, account: AccountName, now: number): ReadTroub
 }
 
 /** The ports of the activities. */
-export interface SubscriptionActivityPorts {
-  /** Throws a retryable failure when this process does not hold the account. */
-  account(name: AccountName): Account;
+export interface SubscriptionActivityPorts extends Pick<LookingPorts, 'account' | 'now'> {
   rideApi: Pick<RideApi, 'createSubscriber' | 'listSubscribers' | 'deleteSubscriber' | 'scopeOf'>;
   call: AuthorizedCall;
   claims: Pick<Claims, 'take'>;
@@ -58,7 +56,6 @@ export interface SubscriptionActivityPorts {
   } | null;
   /** What the contract profile switches on. */
   enabled: { list: boolean; delete: boolean };
-  now?: () => number;
 }
 
 export type SubscriptionActivities = ReturnType<typeof createSubscriptionActivities>;

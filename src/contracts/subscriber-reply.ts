@@ -1,17 +1,14 @@
 import { shownText } from '../domain/json.js';
+import type { RegisteredSubscriber } from '../domain/subscription/state.js';
 import { isJsonObject, ownValue } from './json.js';
 import { usableText } from './order-reply.js';
 
 /** One subscriber as the service describes it. */
-export interface Subscriber {
-  id: string;
+export interface Subscriber extends RegisteredSubscriber {
   /** In the answer to a new subscription (given), and perhaps nowhere else; null if the answer lacks it. Never log it or keep it in clear. */
   secretId: string | null;
   /** Holds the secret part of the webhook path: never log it. */
   deliveryAddress: string | null;
-  /** Unchanged texts: fractions of a second have up to nine digits, more than a `Date` holds. */
-  createdAt: string | null;
-  updatedAt: string | null;
 }
 
 const maxLength = 1_000;

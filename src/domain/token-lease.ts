@@ -98,13 +98,9 @@ export type AccessTokenInput = s.Read<typeof AccessTokenInputSchema>;
 /** Reads the input of `accessToken`. Throws `InvalidInput` that names the field. */
 export const parseAccessTokenInput = (value: unknown): AccessTokenInput => readInput(AccessTokenInputSchema, value);
 
-/** A caller's request for another token. */
-export interface RenewalRequest {
-  /** Id of the token to replace; null: the caller knows none. */
-  insteadOf: string | null;
-}
-
 const RenewalRequestSchema = s.answerOf({ insteadOf: s.nullable(s.answered()) });
+/** A caller's request for another token. `insteadOf`: id of the token to replace; null: the caller knows none. */
+export type RenewalRequest = s.Read<typeof RenewalRequestSchema>;
 
 /** The compare of the compare-and-swap: does the request name the current token? False for what is no request. */
 export function isAboutCurrent({ token }: TokenLease, request: unknown): boolean {

@@ -54,20 +54,18 @@ export interface Guard {
   lookUp?: typeof lookUpName;
 }
 
-/** The time and space of one request; settings so that tests take milliseconds. */
-export interface NotifyLimits {
+/** The time and space of one request, unless a caller sets other limits. */
+export const defaultNotifyLimits = {
   /** Until TCP and TLS stand. */
-  connectMs: number;
+  connectMs: 5_000,
   /** For all of a request until the head of the answer. */
-  totalMs: number;
+  totalMs: 15_000,
   /** Open connections per origin, and requests of this process under way to one. */
-  perOrigin: number;
+  perOrigin: 16,
   /** Requests of this process under way to all of them: the rest of its activities, such as token requests, go on. */
-  inAll: number;
-}
-
-/** The limits in force unless a caller sets others. */
-export const defaultNotifyLimits: NotifyLimits = { connectMs: 5_000, totalMs: 15_000, perOrigin: 16, inAll: 48 };
+  inAll: 48,
+};
+type NotifyLimits = typeof defaultNotifyLimits;
 
 /** The body of an answer is not read beyond this. */
 export const maxReplyBytes = 65_536;

@@ -1,6 +1,5 @@
 import { FormData } from 'undici';
-import type { ContractProfile } from '../contracts/contract-profile.js';
-import { interfaceTerms, type TokenEncoding } from '../contracts/interface-terms.js';
+import { type ContractProfile, interfaceTerms, type TokenEncoding } from '../contracts/contract-profile.js';
 import { parseTokenReply, type TokenReply } from '../contracts/token-reply.js';
 import { UnusableReply, type UnusableReplyCode } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';

@@ -42,19 +42,12 @@ export interface IngressServerOptions {
 
 type ReadPage = (path: string) => Promise<{ status: number; body: string; type?: string }>;
 
-/** A server that listens. */
-export interface IngressServer {
-  port: number;
-  /** Stops accepting, ends the requests under way, then resolves. */
-  close(): Promise<void>;
-}
-
 interface DeliveryRoute {
   Params: { account: string; eventType: string; capability: string };
 }
 
 /** Starts to listen. Throws `FaretrailError` `IngressPortUnusable` when it cannot. */
-export async function startIngressServer(options: IngressServerOptions): Promise<IngressServer> {
+export async function startIngressServer(options: IngressServerOptions) {
   const deadlines = { ...defaultDeadlines, ...options.deadlines };
   const app = createApp(deadlines, options.observer);
   addDeliveryRoute(app, options);
@@ -67,7 +60,8 @@ export async function startIngressServer(options: IngressServerOptions): Promise
   }
   return {
     port: (app.server.address() as AddressInfo).port,
-    async close() {
+    /** Stops accepting, ends the requests under way, then resolves. */
+    async close(): Promise<void> {
       // After its last request a connection would stay open for `idleMs`.
       const sweep = setInterval(() => app.server.closeIdleConnections(), idleSweepMs);
       // A Node server that no longer listens does not look for slow requests.

@@ -11,12 +11,12 @@ import {
 import type { DeliveryActivities } from '../activities/runs.js';
 import type { DeliveryResult } from '../domain/delivery.js';
 import type { OrderId } from '../domain/keys.js';
+import { parseReasonInput } from '../domain/order/input.js';
 import {
   describeParked,
   type ParkedDelivery,
   type ParkedDeliveryInput,
   parkedMemoField,
-  parseDiscardInput,
   parseParkedDeliveryInput,
   parseRouteInput,
   type RoutedDelivery,
@@ -52,7 +52,7 @@ export async function parkedDelivery(input: ParkedDeliveryInput, progress?: Park
   onUpdate(routeDeliveryUpdate, parseRouteInput, ({ orderId }) => route(parked, orderId), isFree);
   onUpdate(
     discardDeliveryUpdate,
-    parseDiscardInput,
+    parseReasonInput,
     ({ reason }) => decide(parked, { outcome: 'discarded', discardReason: reason }),
     isFree,
   );

@@ -25,7 +25,7 @@ const exporterOf = async (status: number, body: string) =>
 it('/metrics shows what the worker counted', async () => {
   const { metrics, get } = await start();
   metrics.countTokenRequest({ account: 'partner', scope: '', outcome: 'ok' });
-  metrics.countUpstreamCall({ account: 'partner', operation: 'orderStatus', outcome: 'ok', seconds: 0.2 });
+  metrics.countUpstreamCall({ account: 'partner', operation: 'orderStatus', outcome: 'ok' }, 0.2);
   const { status, type, body } = await get('/metrics');
   expect({ status, type }).toEqual({ status: 200, type: 'text/plain; version=0.0.4; charset=utf-8' });
   expect(body).toContain('faretrail_token_requests_total{account="partner",scope="unscoped",outcome="ok"} 1');
