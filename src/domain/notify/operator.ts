@@ -1,13 +1,13 @@
 import { parserOf } from '../input-fields.js';
 import * as s from '../schema.js';
 
-const NeedSchema = s.inputOf({
+const needFields = {
   workflowType: s.text(),
   workflowId: s.text(1_000),
   account: s.text(),
-  // Of the attention; for a parked delivery the reason.
-  code: s.text(),
-});
+  code: s.described(s.text(), 'Of the attention; for a parked delivery the reason.'),
+};
+const NeedSchema = s.inputOf(needFields);
 /** A run that needs a person. It names no person and holds no text, so it may go anywhere. */
 export type Need = s.Read<typeof NeedSchema>;
 
@@ -33,8 +33,18 @@ export interface NeedChange {
   now: Need | null;
 }
 
+/** Body of the request that the URL of the operator gets. */
+export const OperatorEventSchema = s.answerOf({
+  type: s.wordOf(['attention.raised', 'subscription.silent', 'delivery.parked', 'attention.cleared']),
+  timestamp: s.described(s.answered(), 'When the worker learnt of it.'),
+  data: s.answerOf(needFields),
+});
+
 /** What the operator is told of a change. */
-export function toOperatorEvent({ before, now }: NeedChange): { type: string; data: object } {
+export function toOperatorEvent({
+  before,
+  now,
+}: NeedChange): Pick<s.Read<typeof OperatorEventSchema>, 'type'> & { data: object } {
   if (now === null) return { type: 'attention.cleared', data: { ...before } };
   if (isParked(now)) return { type: 'delivery.parked', data: now };
   return { type: now.code === 'subscriptionSilent' ? 'subscription.silent' : 'attention.raised', data: now };
