@@ -34,7 +34,7 @@ export interface IngressServerOptions {
   takeDelivery: TakeDelivery;
   /** What the service wants back before it accepts an address. */
   challenge: ContractProfile['delivery']['challenge'];
-  observer: Pick<IngressObserver, 'delivery' | 'failure'>;
+  observer: Pick<IngressObserver, 'delivery' | 'body' | 'failure'>;
   /** Gives a page for probes or Prometheus; null: they are at a port of their own. */
   readPage: ReadPage | null;
   deadlines?: Partial<Deadlines>;
@@ -135,7 +135,12 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
     // Of a service that tries an address before it accepts it. Its subscription need not exist yet, so the path alone decides.
     const asked = findChallenge(challenge, { query });
     const tried: IntakeAnswer = asked ? { outcome: 'challenge', challenge: asked } : { outcome: 'look' };
-    if (method !== 'POST') return tried;
+    if (method !== 'POST') {
+      // The names in the query tell a person what the profile lacks.
+      if (!asked && Object.keys(query as object).length > 0)
+        observer.body(address, tried.outcome, Buffer.from(JSON.stringify(query)));
+      return tried;
+    }
     if (!addresses.take(address)) return { outcome: 'tooMany' };
     const arrivedAt = Date.now();
     const refusal = refusalByHeaders(headers);

@@ -78,10 +78,11 @@ export async function startIngressStand(options: StandOptions = {}) {
     facts: [] as DeliveryFact[],
     sightings: [] as SecretSighting[],
     failures: [] as unknown[],
+    bodies: [] as string[],
   };
   const observer: IngressObserver = options.observer ?? {
     delivery: (fact) => void observed.facts.push(fact),
-    body: () => undefined,
+    body: (_key, outcome, body) => void observed.bodies.push(`${outcome} ${body}`),
     secretSeen: (_key, sighting) => void observed.sightings.push(sighting),
     failure: (error) => void observed.failures.push(error),
     notForwarded: () => undefined,

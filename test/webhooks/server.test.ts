@@ -116,7 +116,9 @@ it('a service that looks at a right address finds it, and is told nothing', asyn
     for (const method of ['GET', 'HEAD'])
       expect(await look(address, method)).toEqual({ status: 200, type: null, retryAfter: null, text: '' });
   expect(stand.facts.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 6 }, () => 'look'));
-  expect((await look(`${stand.addressOf()}x`, 'HEAD')).status).toBe(404);
+  expect(new Set(stand.bodies), 'names for the log').toEqual(new Set(['look {"challenge":"abc"}']));
+  expect((await look(`${stand.addressOf()}x?challenge=abc`, 'HEAD')).status).toBe(404);
+  expect(stand.bodies).toHaveLength(2);
   expect(stand.store.deliveries).toEqual([]);
   expect(stand.reads()).toBe(0);
 });
