@@ -1,6 +1,6 @@
 import type { ContractProfile } from './contracts/contract-profile.js';
 import { defaultContractProfile, parseContractProfile } from './contracts/default-contract-profile.js';
-import type { Account, Cadence } from './domain/account.js';
+import type { Cadence } from './domain/account.js';
 import { FaretrailError, InvalidInput } from './domain/errors.js';
 import { defaultWatch, noWatch } from './domain/order/concern.js';
 import { defaultTaskQueue } from './domain/task-queues.js';
@@ -15,17 +15,12 @@ import { waysTo } from './store/tls.js';
 
 export type { Env, ReadFile } from './settings/env-reader.js';
 
-/** Which version of which worker deployment a worker is (Temporal's Worker Versioning). */
-interface DeploymentVersion {
-  readonly deploymentName: string;
-  readonly buildId: string;
-}
-
 const nameSetting = 'TEMPORAL_DEPLOYMENT_NAME';
 const buildIdSetting = 'TEMPORAL_WORKER_BUILD_ID';
 
-/** Reads both settings; null: not versioned. A build id alone is no mistake, since every image has one. */
-function readDeployment(read: EnvReader): DeploymentVersion | null {
+/** Which version of which worker deployment a worker is (Temporal's Worker Versioning); null: not versioned. A build id alone is no
+ *  mistake, since every image has one. */
+function readDeployment(read: EnvReader) {
   // The server writes a version as "name:build id", once as "name.build id".
   const deploymentName = read.matching(
     nameSetting,
@@ -42,11 +37,9 @@ function readDeployment(read: EnvReader): DeploymentVersion | null {
   return deploymentName === undefined || buildId === undefined ? null : Object.freeze({ deploymentName, buildId });
 }
 
-/** The address of the store; `none`: this process has none; `off`: there is none any more, and changes that wait for one are dropped. */
-type StoreSetting = { url: string } | 'none' | 'off';
-
-/** Reads `FARETRAIL_STORE_URL`, which holds a password. */
-function readStore(read: EnvReader): StoreSetting {
+/** The address of the store, which holds a password. `none`: this process has none; `off`: there is none any more, and changes that wait for
+ *  one are dropped. */
+function readStore(read: EnvReader): { url: string } | 'none' | 'off' {
   const found = read.secret('FARETRAIL_STORE_URL');
   if (found === undefined) return 'none';
   if (found.value === 'off') return 'off';
@@ -62,7 +55,7 @@ function readStore(read: EnvReader): StoreSetting {
   } catch (error) {
     read.refuse(found.setBy, (error as Error).message);
   }
-  return Object.defineProperty({ url: '' }, 'url', { value: address, enumerable: false });
+  return withHidden({}, 'url', address);
 }
 
 /** How spans are sent. */
@@ -112,24 +105,13 @@ export type LogLevel = (typeof logLevels)[number];
 export type CliConfig = Readonly<ReturnType<typeof readSettings>>;
 
 /** `CliConfig` with the credentials. Secrets and keys are not enumerable, so printing or logging it shows none. */
-export interface Config extends CliConfig {
-  readonly accounts: readonly Account[];
-}
+export type Config = ReturnType<typeof loadConfig>;
 
 /** What a worker cannot do without is there. */
-export interface WorkerConfig extends Config {
-  readonly accounts: readonly [Account, ...Account[]];
-  readonly sealingKeys: KeyRing;
-  readonly traces: TraceProtocol | null;
-}
+export type WorkerConfig = ReturnType<typeof loadWorkerConfig>;
 
 /** What an ingress cannot do without is there. It spends no credentials: no client secret, and no key that opens tokens. */
-export interface IngressConfig extends CliConfig {
-  readonly accounts: readonly [AccountSettings, ...AccountSettings[]];
-  readonly sealingKeys: null;
-  readonly webhookKeys: KeyRing;
-  readonly traces: TraceProtocol | null;
-}
+export type IngressConfig = ReturnType<typeof loadIngressConfig>;
 
 /**
  * Settings are missing or wrong; `problems` lists all of them, each with its remedy and none with a value. The process
@@ -146,11 +128,11 @@ export class ConfigError extends FaretrailError<'ConfigError'> {
 }
 
 /** Everything the environment says; nothing is required. Throws `ConfigError`. */
-export const loadConfig = (env: Env, readFile?: ReadFile): Config =>
+export const loadConfig = (env: Env, readFile?: ReadFile) =>
   load(env, readFile, true, (settings) => ({ ...settings, accounts: settings.accounts.filter(hasSecret) }));
 
 /** The settings of a worker: at least one account, and the keys that seal its tokens. Throws `ConfigError`. */
-export const loadWorkerConfig = (env: Env, readFile?: ReadFile): WorkerConfig =>
+export const loadWorkerConfig = (env: Env, readFile?: ReadFile) =>
   load(env, readFile, true, (settings, read) => {
     const accounts = requireAccount(settings.accounts.filter(hasSecret), read);
     const sealingKeys = requireKeys('FARETRAIL_SEALING_KEYS', settings.sealingKeys, read);
@@ -162,14 +144,13 @@ export const loadWorkerConfig = (env: Env, readFile?: ReadFile): WorkerConfig =>
 
 /** The settings of an ingress: at least one account, and the keys of its addresses. No client secret is looked up, and
  *  what only a worker uses is checked and left out. Throws `ConfigError`. */
-export const loadIngressConfig = (env: Env, readFile?: ReadFile): IngressConfig =>
+export const loadIngressConfig = (env: Env, readFile?: ReadFile) =>
   load(env, readFile, false, (settings, read) => {
     const accounts = requireAccount(settings.accounts, read);
     const webhookKeys = requireKeys('FARETRAIL_WEBHOOK_KEYS', settings.webhookKeys, read);
     const traces = readTracing(read);
-    return (
-      accounts && webhookKeys && { ...settings, accounts, sealingKeys: null, notify: noNotify, webhookKeys, traces }
-    );
+    const notify = readNotify(new EnvReader({})); // it sends none
+    return accounts && webhookKeys && { ...settings, accounts, sealingKeys: null, notify, webhookKeys, traces };
   });
 
 /** The settings of the CLI: nothing is required, and no client secret is looked up. Throws `ConfigError`. */
@@ -281,11 +262,7 @@ function readProfile(read: EnvReader): ContractProfile {
 }
 
 /** The pace of polls where no setting says another one. Milliseconds. */
-export const defaultCadence: Required<Cadence> = Object.freeze({
-  activeMs: 10_000,
-  reservedMs: 300_000,
-  pushedMs: 300_000,
-});
+export const defaultCadence = Object.freeze({ activeMs: 10_000, reservedMs: 300_000, pushedMs: 300_000 });
 
 function readPoll(read: EnvReader): Required<Cadence> {
   const range = { min: 100, max: 86_400_000 };
@@ -316,26 +293,18 @@ function readSecrets(read: EnvReader) {
   return { sealingKeys, webhookKeys, notify, payloads };
 }
 
-/** Which URLs may be told of changes, and with which secrets. */
-interface NotifySettings {
-  /** As `URL` writes them, such as `https://orders.example.com`. Empty: none. */
-  readonly origins: readonly string[];
-  /** Each receiver gets secrets of its own made from these. */
-  readonly secrets: KeyRing | null;
-  readonly allowsPrivate: boolean;
-  /** Told of what needs a person. Its URL may hold a secret, so it is not enumerable. */
-  readonly operator: { url: string } | null;
-}
-
-/** The settings of a process that sends no notices. */
-const noNotify: NotifySettings = Object.freeze({ origins: [], secrets: null, allowsPrivate: false, operator: null });
-
-/** Reads `FARETRAIL_NOTIFY_*` and `FARETRAIL_OPERATOR_URL`. Problems name entries by position only. */
-function readNotify(read: EnvReader): NotifySettings {
+/** Which URLs may be told of changes, and with which secrets. Problems name entries by position only. */
+function readNotify(read: EnvReader) {
   const allowsPrivate = read.oneOf('FARETRAIL_NOTIFY_PRIVATE', ['true', 'false']) === 'true';
-  const origins = readNotifyOrigins(read, allowsPrivate);
-  const secrets = read.keyRing('FARETRAIL_NOTIFY_SECRETS', signingForm);
-  return Object.freeze({ origins, secrets, allowsPrivate, operator: readOperator(read, allowsPrivate) });
+  return Object.freeze({
+    /** As `URL` writes them, such as `https://orders.example.com`. Empty: none. */
+    origins: readNotifyOrigins(read, allowsPrivate),
+    /** Each receiver gets secrets of its own made from these. */
+    secrets: read.keyRing('FARETRAIL_NOTIFY_SECRETS', signingForm),
+    allowsPrivate,
+    /** Told of what needs a person. Its URL may hold a secret, so it is not enumerable. */
+    operator: readOperator(read, allowsPrivate),
+  });
 }
 
 const loopbackRule = 'is a loopback address; set FARETRAIL_NOTIFY_PRIVATE=true, or remove it';
@@ -346,7 +315,7 @@ function readOperator(read: EnvReader, allowsPrivate: boolean): { url: string } 
   const value = toReceiverUrl(found.value);
   if (value === undefined) read.refuse(found.setBy, receiverUrlRule);
   else if (!allowsPrivate && value.startsWith('http:')) read.refuse(found.setBy, loopbackRule);
-  return value === undefined ? null : Object.defineProperty({ url: '' }, 'url', { value, enumerable: false });
+  return value === undefined ? null : withHidden({}, 'url', value);
 }
 
 function readNotifyOrigins(read: EnvReader, allowsPrivate: boolean): readonly string[] {
@@ -360,19 +329,7 @@ function readNotifyOrigins(read: EnvReader, allowsPrivate: boolean): readonly st
 }
 
 /** Where the codec endpoint listens, and whom it answers. */
-export interface CodecSettings {
-  readonly host: string;
-  /** 0 takes any free port. */
-  readonly port: number;
-  /** Of the pages that may ask, such as `https://temporal.example.com`: those of the Temporal UI. */
-  readonly origins: readonly string[];
-  /** What callers must show as a bearer token; null: nothing. Not enumerable. */
-  readonly token: string | null;
-}
-
-const hostName = 'FARETRAIL_CODEC_HOST';
-const tokenName = 'FARETRAIL_CODEC_TOKEN';
-const originsName = 'FARETRAIL_CODEC_ORIGINS';
+export type CodecSettings = ReturnType<typeof readCodec>;
 
 /** The UI of a local server, by both of its names. */
 const localUi = ['http://localhost:8233', 'http://127.0.0.1:8233'];
@@ -381,23 +338,26 @@ const tokenPattern = /^[A-Za-z0-9._~+/=-]{32,512}$/;
 const tokenRule = 'must have 32 to 512 letters, digits, ".", "_", "~", "+", "/", "=" or "-"';
 
 /** Reads `FARETRAIL_CODEC_*`. */
-function readCodec(read: EnvReader): CodecSettings {
+function readCodec(read: EnvReader) {
+  const [hostName, tokenName] = ['FARETRAIL_CODEC_HOST', 'FARETRAIL_CODEC_TOKEN'] as const;
   const host = read.host(hostName);
-  if (!isLoopback(host) && !read.isSecretSet(tokenName))
+  const isLoopback = /^(127(\.\d{1,3}){3}|::1)$/.test(host); // `localhost` may be made to mean something else
+  if (!isLoopback && !read.isSecretSet(tokenName))
     read.refuse(tokenName, `missing; without one everybody who reaches ${hostName} can have payloads decrypted`);
-  const rule = 'must be an origin such as https://temporal.example.com';
-  const origins = read.list(originsName, (entry) => (isOrigin(entry) ? null : rule)) ?? localUi;
-  const settings = { host, port: read.port('FARETRAIL_CODEC_PORT') ?? 8481, origins: Object.freeze(origins) };
-  return Object.freeze(withHidden(settings, 'token', readToken(read)));
-}
-
-/** `localhost` may be made to mean something else. */
-const isLoopback = (host: string): boolean => /^(127(\.\d{1,3}){3}|::1)$/.test(host);
-
-function readToken(read: EnvReader): string | null {
-  const found = read.secret(tokenName);
-  if (found && !tokenPattern.test(found.value)) read.refuse(found.setBy, `the token ${tokenRule}`);
-  return found?.value ?? null;
+  const token = read.secret(tokenName);
+  if (token && !tokenPattern.test(token.value)) read.refuse(token.setBy, `the token ${tokenRule}`);
+  const origins = read.list('FARETRAIL_CODEC_ORIGINS', (entry) =>
+    isOrigin(entry) ? null : 'must be an origin such as https://temporal.example.com',
+  );
+  const settings = {
+    host,
+    /** 0 takes any free port. */
+    port: read.port('FARETRAIL_CODEC_PORT') ?? 8481,
+    /** Of the pages that may ask, such as `https://temporal.example.com`: those of the Temporal UI. */
+    origins: Object.freeze(origins ?? localUi),
+  };
+  // What callers must show as a bearer token; null: nothing.
+  return Object.freeze(withHidden(settings, 'token', token?.value ?? null));
 }
 
 const isOrigin = (text: string): boolean =>

@@ -11,7 +11,7 @@ import { createWebhookPaths } from './sealing/webhook-paths.js';
 import { loadTemporalSettings } from './temporal/connection.js';
 import { createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
 import { createAddresses } from './webhooks/addresses.js';
-import { createBodyReader, createTakingApart, keepAll } from './webhooks/body-reader.js';
+import { createBodyReader } from './webhooks/body-reader.js';
 import {
   createThreadedDeliveries,
   type DeliveryPort,
@@ -37,14 +37,9 @@ async function main(): Promise<void> {
   const observer = createObserver({ logger, metrics });
   const { takeDelivery, store } = await assemble({ config, logger, metrics, tracing, observer });
   const pages = { registry: metrics.registry, isLive: () => true, whyNotReady: store.whyNotReady };
-  const metricsServer =
-    config.ingressMetricsPort === null
-      ? null
-      : await startMetricsServer({
-          port: config.ingressMetricsPort,
-          setting: 'FARETRAIL_INGRESS_METRICS_PORT',
-          ...pages,
-        });
+  const metricsAt = { ...pages, setting: 'FARETRAIL_INGRESS_METRICS_PORT' } as const;
+  const metricsPort = config.ingressMetricsPort;
+  const metricsServer = metricsPort === null ? null : await startMetricsServer({ ...metricsAt, port: metricsPort });
   const server = await startIngressServer({
     host: config.ingressHost,
     port: config.ingressPort,
@@ -96,12 +91,11 @@ async function assemble(parts: Parts) {
   });
   const starts = createStarts({ port, newOrdersAtOnce, parkedAtMost });
   const reader = createBodyReader(profile);
-  const takeApart = createTakingApart(reader, sealer);
   const routing = {
     port: tracing ? traceSignals(starts, tracing) : starts,
     check: createLaterCheck({
-      ...{ subscriptions, verification, sealer },
-      keepEvents: async (delivery) => await keepAll(await takeApart(delivery), store.acceptEvent),
+      ...{ reader, subscriptions, verification, sealer },
+      acceptEvent: (delivery) => store.acceptEvent(delivery),
     }),
     onForwarded: metrics.countForwarded,
   };

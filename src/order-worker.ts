@@ -2,32 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
-import {
-  createAuthorizedCall,
-  createCallActivities,
-  createDeliveryActivities,
-  createFollowingActivities,
-  createNotifyActivities,
-  createOperatorActivities,
-  createOrderActivities,
-  createOrderReader,
-  createProvenPaths,
-  createQuietTimes,
-  createReceiptActivities,
-  createReceiptReader,
-  createReplayActivities,
-  createResetActivities,
-  createRideChangeActivities,
-  createStoreActivities,
-  createSubscriptionActivities,
-  createTokenActivities,
-  createTokenSource,
-  createUsage,
-  type PollEvents,
-  type StorePort,
-  Watching,
-  type WatchingPorts,
-} from './activities/index.js';
+import * as activities from './activities/index.js';
 import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
@@ -78,13 +53,13 @@ interface OrderWorkerParts {
   /** Milliseconds since the epoch. Tests that skip time give the server's clock. */
   now?: () => number;
   /** In which changes are recorded. */
-  store?: StorePort;
+  store?: activities.StorePort;
   /** Sees each request of a notice. */
   watchNotices?: (send: NotifySender['send']) => NotifySender['send'];
   /** Counts polls. */
-  pollEvents?: PollEvents;
+  pollEvents?: activities.PollEvents;
   /** Tests have no hour for the counts of changes. */
-  watchPace?: WatchingPorts['pace'];
+  watchPace?: activities.WatchingPorts['pace'];
   /** More options of all SDK workers, such as the size of the workflow cache. */
   options?: Partial<WorkerOptions>;
 }
@@ -92,7 +67,7 @@ interface OrderWorkerParts {
 /** One SDK worker for the workflows, and one for each account. */
 export interface OrderWorker extends RunningWorkers {
   /** The watches of accounts that this process holds now. */
-  watching: Pick<Watching, 'held'>;
+  watching: Pick<activities.Watching, 'held'>;
 }
 
 /** SDK workers that live and end together. */
@@ -202,30 +177,30 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
  */
 function createActivities(
   parts: OrderWorkerParts,
-  { send, ...watchingPorts }: Pick<NotifySender, 'send'> & Pick<WatchingPorts, 'serve' | 'isLeaving'>,
+  { send, ...watchingPorts }: Pick<NotifySender, 'send'> & Pick<activities.WatchingPorts, 'serve' | 'isLeaving'>,
 ) {
   const { config, rideApi, client, pollEvents = {}, watchPace = {}, now = Date.now, store = 'none' } = parts;
   const { taskQueue, profile, webhookKeys, retryAfterMaxMs: longestWaitMs } = config;
   const { maxConcurrentActivityTaskExecutions: slots = activitySlots } = parts.options ?? {};
   const sealer = createSealer(config.sealingKeys);
   const { account, credentialId, accountWith } = holdAccounts(config.accounts, sealer);
-  const tokens = createTokenSource({
+  const tokens = activities.createTokenSource({
     leases: createTokenLeases(client, taskQueue),
     unseal: sealer.unseal,
     credentialId,
     now,
   });
-  const quietTimes = createQuietTimes(now);
-  const usage = createUsage(now);
+  const quietTimes = activities.createQuietTimes(now);
+  const usage = activities.createUsage(now);
   const stores = typeof store === 'object';
   const common = {
     ...{ account, rideApi, now, longestWaitMs, quietTimes, usage, stores },
-    provenPaths: createProvenPaths(now),
+    provenPaths: activities.createProvenPaths(now),
     claims: createClaims(client, stores),
-    call: createAuthorizedCall({ tokens, quietTimes, usage, mostWaiting: slots / 2, now }),
+    call: activities.createAuthorizedCall({ tokens, quietTimes, usage, mostWaiting: slots / 2, now }),
   };
-  const readOrder = createOrderReader(common);
-  const watching = new Watching({
+  const readOrder = activities.createOrderReader(common);
+  const watching = new activities.Watching({
     ...{ ...common, ...watchingPorts, readOrder, random: Math.random },
     runs: createWatchPort(client, taskQueue),
     worker: client.options.identity,
@@ -239,7 +214,6 @@ function createActivities(
     ...{ ...common, readOrder, accountWith, send, store, operatorUrl: config.notify.operator?.url ?? null },
     needs: createNeedsPort(client, taskQueue),
     startWatch: (name: AccountName) => watching.start(name),
-    readReceipt: createReceiptReader(common),
     webhooks: webhookKeys && { ...createSealer(webhookKeys), ...createWebhookPaths(webhookKeys) },
     enabled: { list: listSubscribers.enabled !== false, delete: deleteSubscriber.enabled !== false },
     seal: sealer.seal,
@@ -253,22 +227,22 @@ function createActivities(
   return {
     watching,
     ofAccounts: {
-      ...createTokenActivities(ports),
-      ...createOrderActivities(ports),
-      ...createCallActivities(ports),
-      ...createReceiptActivities(ports),
-      ...createSubscriptionActivities(ports),
-      ...createDeliveryActivities(ports),
+      ...activities.createTokenActivities(ports),
+      ...activities.createOrderActivities(ports),
+      ...activities.createCallActivities(ports),
+      ...activities.createReceiptActivities(ports),
+      ...activities.createSubscriptionActivities(ports),
+      ...activities.createDeliveryActivities(ports),
       watchOrders: watching.activities.watchOrders,
     },
     main: {
-      ...createFollowingActivities(ports),
-      ...createNotifyActivities(ports),
-      ...createOperatorActivities(ports),
-      ...createReplayActivities(ports),
-      ...createRideChangeActivities(ports),
-      ...createStoreActivities(ports),
-      ...createResetActivities(ports),
+      ...activities.createFollowingActivities(ports),
+      ...activities.createNotifyActivities(ports),
+      ...activities.createOperatorActivities(ports),
+      ...activities.createReplayActivities(ports),
+      ...activities.createRideChangeActivities(ports),
+      ...activities.createStoreActivities(ports),
+      ...activities.createResetActivities(ports),
     },
   };
 }

@@ -5,7 +5,7 @@ import { type NativeConnection, Runtime } from '@temporalio/worker';
 import { loadWorkerConfig, type WorkerConfig } from './config.js';
 import { createLogger, failProcess, type Logger, toTemporalLogger } from './observability/logging.js';
 import { createWorkerMetrics, type WorkerMetrics, workflowBuckets } from './observability/metrics.js';
-import { type MetricsServer, startMetricsServer } from './observability/metrics-server.js';
+import { startMetricsServer } from './observability/metrics-server.js';
 import { traceActivities, traceHttp, traceMessages, traceNotices } from './observability/traced.js';
 import { openTracing } from './observability/tracing.js';
 import { countCalls, traceCalls, watchCalls } from './observability/watched-ride-api.js';
@@ -101,7 +101,7 @@ interface Shown {
   sdkMetricsPort: number | null;
 }
 
-async function servePages({ metricsPort }: WorkerConfig, shown: Shown): Promise<MetricsServer | undefined> {
+async function servePages({ metricsPort }: WorkerConfig, shown: Shown) {
   if (metricsPort === null) return undefined;
   const { metrics, worker, connection, sdkMetricsPort } = shown;
   return await startMetricsServer({

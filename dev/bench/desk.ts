@@ -32,7 +32,7 @@ export async function benchDesk({ orders, viewers, seconds, temporal, say }: Des
     inFolder(async (folder) => {
       const postgres = await startPostgres(data, say);
       const store = openStore(postgres.url);
-      await store.prepare();
+      await store.rehearse();
       const admin = new Client({ connectionString: postgres.url });
       await admin.connect();
       say(`${orders} orders with three changes each`);

@@ -1,13 +1,9 @@
 import { BusinessCallInputSchema, BusinessCallResultSchema } from '../../src/domain/call.js';
 import { DeliveryNoticeSchema, DeliveryNoticesSchema } from '../../src/domain/delivery.js';
-import { FollowOrderInputSchema, FollowRequestSchema, StopInputSchema } from '../../src/domain/order/input.js';
+import { OperatorEventSchema } from '../../src/domain/notify/operator.js';
+import { FollowOrderInputSchema, FollowRequestSchema, ReasonInputSchema } from '../../src/domain/order/input.js';
 import { OrderChangeSchema, OrderEventSchema, OrderTrailSchema } from '../../src/domain/order/trail.js';
-import {
-  DiscardInputSchema,
-  ParkedDeliverySchema,
-  RoutedDeliverySchema,
-  RouteInputSchema,
-} from '../../src/domain/parked.js';
+import { ParkedDeliverySchema, RoutedDeliverySchema, RouteInputSchema } from '../../src/domain/parked.js';
 import {
   CompanyReportEventSchema,
   CompanyReportInputSchema,
@@ -34,7 +30,7 @@ export const publishedSchemas = {
   'delivery-notice': DeliveryNoticeSchema,
   'delivery-notices': DeliveryNoticesSchema,
   'follow-request': FollowRequestSchema,
-  'stop-following-input': StopInputSchema,
+  'stop-following-input': ReasonInputSchema,
   'company-report-input': CompanyReportInputSchema,
   'company-report': CompanyReportSchema,
   'company-report-notice': CompanyReportNoticeSchema,
@@ -42,7 +38,7 @@ export const publishedSchemas = {
   'parked-delivery': ParkedDeliverySchema,
   'route-delivery-input': RouteInputSchema,
   'routed-delivery': RoutedDeliverySchema,
-  'discard-delivery-input': DiscardInputSchema,
+  'discard-delivery-input': ReasonInputSchema,
   'business-call-input': BusinessCallInputSchema,
   'business-call-result': BusinessCallResultSchema,
   'request-ride-input': RequestRideInputSchema,
@@ -57,6 +53,7 @@ export const publishedSchemas = {
   'rotate-subscription-input': RotateInputSchema,
   'move-subscription-input': MoveInputSchema,
   'end-subscription-input': EndInputSchema,
+  'operator-event': OperatorEventSchema,
   'watch-status': WatchStatusSchema,
 } as const;
 

@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { Client } from 'pg';
 import { asShown, paint, tableText } from '../../src/cli/text.js';
@@ -18,6 +19,7 @@ import { usualOrFreePort } from './temporal/free-port.js';
 import { projectRoot } from './temporal/project-root.js';
 
 const folder = join(projectRoot, '.faretrail');
+const settingsFile = join(folder, 'local.env');
 const say = (line: string) => console.log(asShown(line, process.stdout.isTTY, process.env.NO_COLOR));
 const inProject = (file: string) => file.slice(projectRoot.length + 1);
 const heading = (text: string) => say(`\n${paint('strong', text)}`);
@@ -52,6 +54,7 @@ function readFlags(argv: string[]): Flags {
 async function main(): Promise<void> {
   const { once, store: withStore } = readFlags(process.argv);
   heading('faretrail, local stack');
+  mkdirSync(folder, { recursive: true });
   const temporal = await startTemporal(folder, say);
   running.push(temporal);
   say(`Temporal  ${temporal.address}`);
@@ -60,8 +63,10 @@ async function main(): Promise<void> {
   running.push({ stop: () => sandbox.close() });
   const ingressPort = await usualOrFreePort(usualIngressPort);
   const journalDir = join(folder, `journal-${ingressPort}`);
-  rmSync(journalDir, { recursive: true, force: true }); // its keys are gone
-  const { env, sandboxed, isAllSandboxed } = localSettings({ sandbox, ingressPort, journalDir });
+  const before = existsSync(settingsFile) ? parseEnv(readFileSync(settingsFile, 'utf8')) : {};
+  const { env, sandboxed, isAllSandboxed } = localSettings({ sandbox, ingressPort, journalDir, before });
+  if (env.FARETRAIL_WEBHOOK_KEYS !== before.FARETRAIL_WEBHOOK_KEYS)
+    rmSync(journalDir, { recursive: true, force: true }); // its keys are gone
   say(`sandbox   ${sandbox.url}, for: ${sandboxed.join(', ') || 'no account'}`);
   if (!isAllSandboxed)
     say('reads     as often as in production, since an account is real; FARETRAIL_POLL_* changes that');
@@ -78,7 +83,8 @@ async function main(): Promise<void> {
   const hasFailed = Promise.race([worker, ingress].map(failureOf));
   const isWell = await Promise.race([followAll({ sandbox, isAllSandboxed, temporal, settings }), hasFailed]);
   if (once) return await exit(isWell ? 0 : 1);
-  sayHowToGoOn(temporal, worker, writeSettings({ ...env, TEMPORAL_ADDRESS: temporal.address }));
+  writeSettings({ ...env, TEMPORAL_ADDRESS: temporal.address });
+  sayHowToGoOn(temporal, worker);
   await hasFailed;
 }
 
@@ -167,16 +173,14 @@ async function countRows(url: string): Promise<string> {
 }
 
 /** Writes the settings for commands in another terminal. It holds local keys and sandbox credentials, so only this user can read it. */
-function writeSettings(env: Record<string, string>): string {
-  const file = join(folder, 'local.env');
+function writeSettings(env: Record<string, string>): void {
   const lines = Object.entries(env).map(([name, value]) => `${name}=${value}\n`);
-  writeFileSync(file, lines.join(''), { mode: 0o600 });
-  return inProject(file);
+  writeFileSync(settingsFile, lines.join(''), { mode: 0o600 });
 }
 
-function sayHowToGoOn({ uiUrl }: LocalTemporal, { logFile }: LocalProcess, settingsFile: string): void {
+function sayHowToGoOn({ uiUrl }: LocalTemporal, { logFile }: LocalProcess): void {
   heading('Still running. Try, in another terminal:');
-  say(`  set -a; . ${settingsFile}; set +a`);
+  say(`  set -a; . ${inProject(settingsFile)}; set +a`);
   say('  npm run starter -- order list');
   say('  npm run starter -- subscription list');
   say('  npm run starter -- delivery send business status_changed --order 42 --status Confirmed');

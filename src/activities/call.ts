@@ -1,5 +1,4 @@
 import { parseCallBody } from '../contracts/call-bodies.js';
-import type { Account } from '../domain/account.js';
 import type { TroubleCode } from '../domain/attention.js';
 import {
   type AttemptEnd,
@@ -14,25 +13,21 @@ import {
 } from '../domain/call.js';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
 import { utcText } from '../domain/failure-streak.js';
-import type { AccountName } from '../domain/keys.js';
 import { RideApiError, sentBy } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { SealingError } from '../sealing/sealer.js';
 import { type AuthorizedCall, QuietTime } from './authorized-call.js';
-import { meaningOf, sealingRemedy } from './looking.js';
+import { type LookingPorts, meaningOf, sealingRemedy } from './looking.js';
 import { type Claims, runOfActivity } from './runs.js';
 import { TokenUnavailable } from './token.js';
 
 /** The ports of the activity. */
-export interface CallActivityPorts {
-  /** Throws a retryable failure when this process does not hold the account. */
-  account(name: AccountName): Account;
+export interface CallActivityPorts extends Pick<LookingPorts, 'account' | 'now'> {
   rideApi: Pick<RideApi, 'scopeOf' | 'callOperation' | 'readEffect' | 'knowsRepeats'>;
   call: AuthorizedCall;
   claims: Pick<Claims, 'takeAsked'>;
   /** Are changes recorded in a store? */
   stores?: boolean;
-  now?: () => number;
 }
 
 /** The activity that carries out calls, as workflows see it. */

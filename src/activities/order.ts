@@ -1,5 +1,5 @@
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
-import { interfaceTerms } from '../contracts/interface-terms.js';
+import { interfaceTerms } from '../contracts/contract-profile.js';
 import type { Account } from '../domain/account.js';
 import type { Attention } from '../domain/attention.js';
 import type { FailureStreak } from '../domain/failure-streak.js';

@@ -1,10 +1,8 @@
 import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activity';
 import { toReceiptAmounts } from '../contracts/kept-answer.js';
-import type { Account } from '../domain/account.js';
 import { InvalidInput } from '../domain/errors.js';
 import type { FailureStreak, ReadTrouble } from '../domain/failure-streak.js';
 import { iso } from '../domain/instant.js';
-import type { OrderId } from '../domain/keys.js';
 import {
   type ReceiptLookInput,
   type ReceiptObservation,
@@ -16,25 +14,10 @@ import type { AuthorizedCall } from './authorized-call.js';
 import { notYet } from './failures.js';
 import { createLooking, type LookingPorts, toReadTrouble } from './looking.js';
 
-/** One read of a receipt with the fleet's token. Throws the errors of the ride API, `TokenUnavailable`, `QuietTime`. */
-type ReceiptReader = (account: Account, orderId: OrderId, signal?: AbortSignal) => Promise<Record<string, unknown>>;
-
-interface ReceiptReaderPorts {
-  rideApi: Pick<RideApi, 'readReceipt' | 'scopeOf'>;
-  call: AuthorizedCall;
-}
-
-/** A reader that shares tokens and quiet times with the other calls of the account. */
-export const createReceiptReader =
-  ({ rideApi, call }: ReceiptReaderPorts): ReceiptReader =>
-  (account, orderId, signal) =>
-    call(account, rideApi.scopeOf(account, 'orderReceipt'), (token) =>
-      rideApi.readReceipt(account, orderId, token, signal),
-    );
-
 /** The ports of the activities. */
 export interface ReceiptActivityPorts extends LookingPorts {
-  readReceipt: ReceiptReader;
+  rideApi: Pick<RideApi, 'readReceipt' | 'scopeOf'>;
+  call: AuthorizedCall;
   /** Are receipts recorded in a store? */
   stores?: boolean;
 }
@@ -46,7 +29,7 @@ export type ReceiptActivities = ReturnType<typeof createReceiptActivities>;
  * Activities that look at a receipt. They complete with the receipt, or with trouble that has lasted too long. Otherwise Temporal's retry
  * repeats them without history events, and the heartbeat details carry state from attempt to attempt.
  */
-export function createReceiptActivities({ account, readReceipt, stores = false, ...ports }: ReceiptActivityPorts) {
+export function createReceiptActivities({ rideApi, call, stores = false, ...ports }: ReceiptActivityPorts) {
   const looking = createLooking(ports);
   const { now } = looking;
 
@@ -71,7 +54,11 @@ export function createReceiptActivities({ account, readReceipt, stores = false, 
       async read() {
         const leftMs = before ? 0 : looking.leftMs(input.notBefore, shown ? looking.slowest(receiptPaceMs(shown)) : 0);
         if (leftMs > 0) looking.wait(leftMs);
-        const receipt = await readReceipt(account(input.account), input.orderId, cancellationSignal());
+        const account = ports.account(input.account);
+        const signal = cancellationSignal();
+        const receipt = await call(account, rideApi.scopeOf(account, 'orderReceipt'), (token) =>
+          rideApi.readReceipt(account, input.orderId, token, signal),
+        );
         const amounts = stores ? { amounts: toReceiptAmounts(receipt) } : {};
         return { kind: 'receipt', receipt, at: iso(now()), reads, ...amounts };
       },

@@ -1,5 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import type { DeliveryAbout, DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
+import { jitterShare } from '../domain/order/cadence.js';
 import type { OrderTrail } from '../domain/order/trail.js';
 import type { HandOverInput } from '../domain/parked.js';
 import type { ChangeRideInput } from '../domain/ride/input.js';
@@ -38,9 +39,11 @@ interface FollowingPorts {
   orders: FollowedOrders;
   /** Are changes recorded in a store? */
   stores: boolean;
-  /** Was the run reset after this instant (epoch milliseconds)? */
-  wasReset(run: RunName, after: number): Promise<boolean>;
+  wasReset: WasReset;
 }
+
+/** Was the run, or one that it continues, reset after this instant (epoch milliseconds)? */
+type WasReset = (run: RunName, after: number) => Promise<boolean>;
 
 /** See `FollowingActivities`. */
 export const createFollowingActivities = ({ orders, stores, wasReset }: FollowingPorts) => ({
@@ -131,3 +134,22 @@ export function runOfActivity(): RunName {
   if (!workflowExecution) throw new Error('this activity belongs to a run');
   return workflowExecution;
 }
+
+/** The activity that notices resets, as workflows see it. */
+export type ResetActivities = ReturnType<typeof createResetActivities>;
+
+/** See `ResetActivities`. It uses nothing of an account's request budget. */
+export const createResetActivities = ({
+  wasReset,
+  random = Math.random,
+}: {
+  wasReset: WasReset;
+  random?: () => number;
+}) => ({
+  /** Completes when an operator has reset the run since it opened its newest address, which it then may not know. Temporal repeats it until then. */
+  async watchResets({ everyMs, openedAt }: { everyMs: number; openedAt: string }): Promise<void> {
+    // A run that is reset to the end of a request takes that address for new.
+    if (await wasReset(runOfActivity(), Date.parse(openedAt))) return;
+    throw notYet('The run was not reset.', everyMs * (1 + random() * jitterShare));
+  },
+});

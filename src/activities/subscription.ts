@@ -4,7 +4,6 @@ import { type Account, actsForCompany } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { ReadTrouble } from '../domain/failure-streak.js';
 import type { AccountName } from '../domain/keys.js';
-import { jitterShare } from '../domain/order/cadence.js';
 import type {
   CreateSubscriberInput,
   Registration,
@@ -17,8 +16,8 @@ import { subscriptionId } from '../domain/workflow-ids.js';
 import { RideApiError, sentBy } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import type { AuthorizedCall } from './authorized-call.js';
-import { notYet, plainFailure } from './failures.js';
-import { toFailureType, toReadTrouble } from './looking.js';
+import { plainFailure } from './failures.js';
+import { type LookingPorts, toFailureType, toReadTrouble } from './looking.js';
 import { type Claims, runOfActivity } from './runs.js';
 
 /** This worker cannot make an address that the ingress could verify. */
@@ -45,9 +44,7 @@ function toTrouble(error: unknown, account: AccountName, now: number): ReadTroub
 }
 
 /** The ports of the activities. */
-export interface SubscriptionActivityPorts {
-  /** Throws a retryable failure when this process does not hold the account. */
-  account(name: AccountName): Account;
+export interface SubscriptionActivityPorts extends Pick<LookingPorts, 'account' | 'now'> {
   rideApi: Pick<RideApi, 'createSubscriber' | 'listSubscribers' | 'deleteSubscriber' | 'scopeOf'>;
   call: AuthorizedCall;
   claims: Pick<Claims, 'take'>;
@@ -59,7 +56,6 @@ export interface SubscriptionActivityPorts {
   } | null;
   /** What the contract profile switches on. */
   enabled: { list: boolean; delete: boolean };
-  now?: () => number;
 }
 
 export type SubscriptionActivities = ReturnType<typeof createSubscriptionActivities>;
@@ -160,28 +156,3 @@ function refuseOtherInterface({ name, interface: at }: Account): void {
   const message = `account: ${name} belongs to the ${at} interface; only business accounts can subscribe`;
   throw ApplicationFailure.nonRetryable(message, 'InvalidInput');
 }
-
-/** The input of a watch over the resets of a subscription. */
-export interface WatchResetsInput {
-  everyMs: number;
-  /** ISO instant at which the run opened the newest address. */
-  openedAt: string;
-}
-
-export interface ResetActivityPorts {
-  /** Was the run, or one that it continues, reset after this instant (epoch milliseconds)? */
-  wasReset(run: { workflowId: string; runId: string }, after: number): Promise<boolean>;
-  random?: () => number;
-}
-
-export type ResetActivities = ReturnType<typeof createResetActivities>;
-
-/** The activity that notices resets. It uses nothing of an account's request budget. */
-export const createResetActivities = ({ wasReset, random = Math.random }: ResetActivityPorts) => ({
-  /** Completes when an operator has reset the run, which then may not know its newest address. Temporal repeats it until then. */
-  async watchResets({ everyMs, openedAt }: WatchResetsInput): Promise<void> {
-    // A run that is reset to the end of a request takes that address for new.
-    if (await wasReset(runOfActivity(), Date.parse(openedAt))) return;
-    throw notYet('The run was not reset.', everyMs * (1 + random() * jitterShare));
-  },
-});

@@ -30,7 +30,7 @@ import { accountOption, limitOption } from './arguments.js';
 import { type CommandSpec, type Looking, quoted } from './command.js';
 import { allOf, type Found, followedQuery, isOfAccount, isRunning, listing, listRuns, readEach } from './lists.js';
 import { findWatch, judgeWorker } from './processes.js';
-import { type Columns, utc } from './text.js';
+import type { Columns } from './text.js';
 
 const help = `
 Lists running orders, rides, calls, subscriptions, reports and tokens that need
@@ -151,31 +151,29 @@ interface Shown {
   shown?(info: WorkflowExecutionInfo): { code?: string; message: string; since: string } | undefined;
 }
 
-/** Reads a workflow id whose key names the run by one field. */
+/** Reads a workflow id, and makes of its key what names the run in the account. */
 const naming =
-  <Name extends string>(
-    toKey: (workflowId: string) => ({ account: string } & Record<Name, string>) | undefined,
-    name: Name,
+  <Key extends { account: string }>(
+    toKey: (workflowId: string) => Key | undefined,
+    toId: (key: Key) => string,
   ): Shown['nameOf'] =>
   (workflowId) => {
     const key = toKey(workflowId);
-    return key && { account: key.account, id: key[name] };
+    return key && { account: key.account, id: toId(key) };
   };
 
 const runKinds: Readonly<Record<string, Shown>> = {
-  followOrder: { kind: 'order', nameOf: naming(fromFollowOrderId, 'orderId'), query: orderTrailQuery },
-  accountWatch: { kind: 'watch', nameOf: naming(fromAccountWatchId, 'account'), query: watchStatusQuery },
-  requestRide: { kind: 'ride', nameOf: naming(fromRequestRideId, 'requestId'), query: rideStatusQuery },
+  followOrder: { kind: 'order', nameOf: naming(fromFollowOrderId, (key) => key.orderId), query: orderTrailQuery },
+  accountWatch: { kind: 'watch', nameOf: naming(fromAccountWatchId, (key) => key.account), query: watchStatusQuery },
+  requestRide: { kind: 'ride', nameOf: naming(fromRequestRideId, (key) => key.requestId), query: rideStatusQuery },
   subscription: {
-    ...{ kind: 'subscription', nameOf: naming(fromSubscriptionId, 'eventType'), query: subscriptionStatusQuery },
+    kind: 'subscription',
+    ...{ nameOf: naming(fromSubscriptionId, (key) => key.eventType), query: subscriptionStatusQuery },
   },
-  companyReport: { kind: 'report', nameOf: naming(fromCompanyReportId, 'about'), query: reportStatusQuery },
+  companyReport: { kind: 'report', nameOf: naming(fromCompanyReportId, (key) => key.about), query: reportStatusQuery },
   businessCall: {
     kind: 'call',
-    nameOf(workflowId) {
-      const key = fromBusinessCallId(workflowId);
-      return key && { account: key.account, id: `${key.operation}/${key.key}` };
-    },
+    nameOf: naming(fromBusinessCallId, ({ operation, key }) => `${operation}/${key}`),
     shown({ workflowId, startTime }) {
       const key = fromBusinessCallId(workflowId);
       return key && callWaits(key, startTime.toISOString());
@@ -183,10 +181,7 @@ const runKinds: Readonly<Record<string, Shown>> = {
   },
   accessToken: {
     kind: 'token',
-    nameOf(workflowId) {
-      const key = fromAccessTokenId(workflowId);
-      return key && { account: key.account, id: key.scope || 'unscoped' };
-    },
+    nameOf: naming(fromAccessTokenId, ({ scope }) => scope || 'unscoped'),
     shown({ memo }) {
       const failure = publishedLease(memo)?.failure;
       return failure ? { message: failure.message, since: failure.at } : undefined;
@@ -194,7 +189,7 @@ const runKinds: Readonly<Record<string, Shown>> = {
   },
   parkedDelivery: {
     kind: 'parked',
-    nameOf: naming(fromParkedDeliveryId, 'deliveryId'),
+    nameOf: naming(fromParkedDeliveryId, (key) => key.deliveryId),
     shown({ memo, startTime }) {
       const { reason, receivedAt } = publishedDelivery(memo) ?? {};
       if (reason && receivedAt) return { code: reason, message: parkReasonTexts[reason], since: receivedAt };
@@ -231,12 +226,8 @@ export const withCommand = (run: Omit<RunInNeed, 'command'>): RunInNeed => ({
 
 /** The list of runs that need a person. Ids are not cut, since people copy them. */
 export const attentionColumns: Columns<RunInNeed> = {
-  kind: ({ kind }) => kind,
-  account: ({ account }) => account,
-  id: ({ id }) => id,
-  attention: ({ code }) => code,
-  'since (UTC)': ({ since }) => utc(since),
-  'what helps': ({ command }) => command,
+  ...{ kind: 'kind', account: 'account', id: 'id' },
+  ...{ attention: 'code', 'since (UTC)': 'since', 'what helps': 'command' },
 };
 
 const aboutRides =

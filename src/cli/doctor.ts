@@ -163,13 +163,11 @@ export async function checkWatches(session: Session): Promise<Check[]> {
 /** What to do, by the code of PostgreSQL (https://www.postgresql.org/docs/current/errcodes-appendix.html), Node or OpenSSL. */
 const storeRemedies: readonly (readonly [RegExp, string])[] = [
   [/^25006$/, 'the server is read-only, as a standby is: name the one that takes writes'],
-  [
-    /^42501$/,
-    'its role must own the schema faretrail with all that is in it, or be allowed to create it in this database',
-  ],
+  [/^42501$/, 'its role must own the schema faretrail with all in it, or be allowed to create it in this database'],
   [/^28/, 'check user and password, and what pg_hba.conf of the server demands'],
   [/^3D000$/, 'create this database, or name another'],
   [/^08P01$/, 'where a pooler stands before the server, it must take all parameters of the address'],
+  [/^(ENOENT|EACCES|EISDIR)$/, 'sslrootcert, sslcert and sslkey must name files that can be read here'],
   [/^55P03$/, 'another process holds a lock, for example while it upgrades the tables: try again'],
   [
     /CERT|ISSUER|SELF_SIGNED|^UNABLE_TO_/,

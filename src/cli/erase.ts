@@ -19,7 +19,7 @@ import { decodeAll, type RunTimes, runOf, toRunTimes } from '../temporal/runs.js
 import { option } from './arguments.js';
 import { type CommandSpec, callTimeoutMs, inSession, type Session } from './command.js';
 import { CliFailure, exitCodes } from './failure.js';
-import { readEach } from './lists.js';
+import { listRuns, readEach } from './lists.js';
 import { type Columns, plain, rowsText } from './text.js';
 
 const help = `
@@ -125,11 +125,7 @@ function erasedText({ erased, left, storedRows }: Removed): string {
   ].join('\n');
 }
 
-const runColumns: Columns<RunAbout> = {
-  what: ({ kind }) => kind,
-  run: ({ workflowId }) => workflowId,
-  state: ({ state }) => state,
-};
+const runColumns: Columns<RunAbout> = { what: 'kind', run: 'workflowId', state: 'state' };
 
 /** The workflow types whose runs may be about one order, in the order in which they are removed. A ride follows its order again, so it goes
  *  before the order. */
@@ -154,11 +150,8 @@ interface RunAbout extends Pick<RunTimes, 'state' | 'isOpen'> {
  *  needs no worker. */
 async function findRunsAbout(session: Session, key: FollowOrderKey): Promise<RunAbout[]> {
   const ids = [followOrderId(key), companyReportId({ account: key.account, about: key.orderId })];
-  if (/["\\]/.test(key.orderId)) {
-    throw new InvalidInput(
-      'orderId: Temporal cannot search for an id with a backslash or a "; delete its runs by hand',
-    );
-  }
+  if (/["\\]/.test(key.orderId))
+    throw new InvalidInput('orderId: Temporal cannot search for an id with \\ or "; delete its runs by hand');
   const named = await listById(session, ids, ids.map(noticesPrefix));
   const types = "WorkflowType IN ('requestRide', 'businessCall', 'parkedDelivery')";
   const others = await listAll(session, `${types} AND ${names.account} = ${quote(key.account)}`);
@@ -195,11 +188,8 @@ async function listById(session: Session, ids: readonly string[], prefixes: read
   return (await listAll(session, conditions.join(' OR '))).filter(({ workflowId }) => isMeant(workflowId));
 }
 
-async function listAll({ client }: Session, query: string): Promise<WorkflowExecutionInfo[]> {
-  const found: WorkflowExecutionInfo[] = [];
-  for await (const info of client.workflow.list({ query })) found.push(info);
-  return found;
-}
+const listAll = async (session: Session, query: string): Promise<WorkflowExecutionInfo[]> =>
+  (await listRuns(session, query, Number.POSITIVE_INFINITY, (info) => [info])).rows;
 
 /** Where the input, the result and what a run carries over name its order. */
 const orderPlaces = ['/orderId', '/input/orderId', '/carried/standing/orderId'];
@@ -218,10 +208,7 @@ async function orderIdsOf(session: Session, info: WorkflowExecutionInfo): Promis
 /** What a workflow was started with, its result, and what it gave to the activities that follow an order. */
 async function writtenBy({ client }: Session, { workflowId, runId }: WorkflowExecutionInfo): Promise<unknown[]> {
   const run = runOf(client, workflowId, runId);
-  const events = await run.events({ withinMs: callTimeoutMs }).catch((error: unknown) => {
-    if (isGrpc(error, 'NOT_FOUND')) return []; // removed, and still in the list
-    throw error;
-  });
+  const events = (await run.events({ withinMs: callTimeoutMs })) ?? []; // removed, and still in the list
   const payloads = events.flatMap((event) => {
     const { workflowExecutionStartedEventAttributes: start, workflowExecutionCompletedEventAttributes: end } = event;
     const { activityTaskScheduledEventAttributes: activity } = event;

@@ -9,26 +9,15 @@ import { plain } from './text.js';
 /** Exit codes of every command; `interrupted` is what shells expect of Ctrl-C. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, notFound: 3, interrupted: 130 } as const;
 
-/** Why a command failed, and its exit code. */
-const failures = {
-  NotFollowed: exitCodes.notFound,
-  NotSubscribed: exitCodes.notFound,
-  NotParked: exitCodes.notFound,
-  NotRequested: exitCodes.notFound,
-  NotMissed: exitCodes.notFound,
-  NothingKept: exitCodes.notFound,
-  NotInPlace: exitCodes.failed,
-  ContentUnreadable: exitCodes.failed,
-  NoWorker: exitCodes.failed,
-  NoAnswer: exitCodes.failed,
-  StillRunning: exitCodes.failed,
-  NotConfirmed: exitCodes.failed,
-  SearchAttributesMissing: exitCodes.failed,
-  FilterRefused: exitCodes.failed,
-} as const;
+/** There is no such thing, which has an exit code of its own. */
+const notFound = ['NotFollowed', 'NotSubscribed', 'NotParked', 'NotRequested', 'NotMissed', 'NothingKept'] as const;
+type FailureCode =
+  | (typeof notFound)[number]
+  | ('NotInPlace' | 'ContentUnreadable' | 'NoWorker' | 'NoAnswer' | 'StillRunning' | 'NotConfirmed')
+  | ('SearchAttributesMissing' | 'FilterRefused');
 
 /** A command failed; the message says why and what to do. Not for wrong usage. */
-export class CliFailure extends FaretrailError<keyof typeof failures> {
+export class CliFailure extends FaretrailError<FailureCode> {
   override readonly name = 'CliFailure';
 }
 
@@ -52,6 +41,7 @@ export interface CliError {
   exitCode: number;
 }
 
+const isNotFound = ({ code }: CliFailure): boolean => notFound.some((one) => one === code);
 const usageCodes = ['ConfigError', 'InvalidInput', 'TemporalSettingsInvalid'];
 
 /** Every error as one code, one message and one exit code. */
@@ -61,10 +51,12 @@ export function toCliError(error: unknown): CliError {
     return failed('UsageError', plain(error.message.replace(/^error: /, '').replaceAll('\n', ' ')), exitCodes.usage);
   const failure = failureBehind(error);
   if (failure) return { ...toRunFailure(failure), exitCode: exitCodes.failed };
-  if (error instanceof CliFailure) return failed(error.code, error.message, failures[error.code]);
-  if (error instanceof RunFailed) return failed(error.code, error.message);
-  if (error instanceof FaretrailError && !hasCode(error, 'NoAnswer'))
-    return failed(error.code, error.message, usageCodes.includes(error.code) ? exitCodes.usage : exitCodes.failed);
+  if (error instanceof CliFailure)
+    return failed(error.code, error.message, isNotFound(error) ? exitCodes.notFound : exitCodes.failed);
+  if (error instanceof FaretrailError && !hasCode(error, 'NoAnswer')) {
+    const isUsage = usageCodes.includes(error.code) && !(error instanceof RunFailed);
+    return failed(error.code, error.message, isUsage ? exitCodes.usage : exitCodes.failed);
+  }
   if (error instanceof NamespaceNotFoundError)
     return failed('NamespaceUnknown', `Temporal knows no namespace "${error.namespace}"; correct TEMPORAL_NAMESPACE`);
   if (hasCode(error, 'NoAnswer') || isGrpcDeadlineError(error))

@@ -3,7 +3,7 @@ import type { AccountName } from '../domain/keys.js';
 import { type MissedNotice, missedStatus } from '../domain/notify/notices.js';
 import { publishedMissed } from '../domain/published.js';
 import { quote } from '../domain/search-attribute-names.js';
-import { receiverSecret, toWebhookSecret } from '../notify-http/receiver-secret.js';
+import { receiverSecret, toWebhookSecret } from '../notify-http/sender.js';
 import { runOf } from '../temporal/runs.js';
 import { resendRequestedSignal } from '../workflows/messages.js';
 import { rideAccountKey } from '../workflows/search-attributes.js';
@@ -11,7 +11,7 @@ import { accountOption, option, toDurationMs } from './arguments.js';
 import { type CommandContext, callTimeoutMs, type Looking, type Noun, reading, type Session } from './command.js';
 import { CliFailure, exitCodes } from './failure.js';
 import { allOf, type Found, listing, listRuns, readEach, runsQuery } from './lists.js';
-import { type Columns, rowsText, utc } from './text.js';
+import { type Columns, rowsText } from './text.js';
 
 const secretHelp = `
 Each origin has a secret of its own, made from FARETRAIL_NOTIFY_SECRETS: its
@@ -112,11 +112,9 @@ export async function findMissed(
 
 // Ids are not cut, since people copy them.
 const columns: Columns<Missed> = {
-  'missed (UTC)': ({ missedAt }) => utc(missedAt),
-  receiver: ({ to }) => to,
+  ...{ 'missed (UTC)': 'missedAt', receiver: 'to' },
   answer: ({ status, reason }) => (status === null ? reason : `HTTP ${status}`),
-  type: ({ type }) => type,
-  notice: ({ id }) => id,
+  ...{ type: 'type', notice: 'id' },
 };
 
 const list = listing({ name: 'notices', empty: 'No receiver has missed a notice.', columns, find: findMissed });
@@ -135,7 +133,7 @@ async function resend(session: Session, filter: Filter): Promise<number> {
   const notices = await readEach(rows, async (one) => [
     { ...one, state: (await resendOne(session, one)) ? 'resent' : 'ended' },
   ]);
-  const text = rowsText({ ...columns, now: ({ state }) => state }, notices);
+  const text = rowsText({ ...columns, now: 'state' }, notices);
   session.tell({ notices, hasMore }, notices.length === 0 ? 'No receiver has missed such a notice.' : text);
   if (hasMore) session.note(`There are more than those of ${limit} runs: repeat the command in a moment.`);
   return notices.every(({ state }) => state === 'resent') ? exitCodes.done : exitCodes.failed;

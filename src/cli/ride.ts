@@ -21,7 +21,7 @@ import { listing, listRuns, type RunFilter, runsQuery } from './lists.js';
 import { knownOf, trailText } from './order/view.js';
 import { tellStart } from './processes.js';
 import { attentionText, type ShownRun, sendUpdate, showRun, watchRun } from './runs.js';
-import { cardText, paint, plain, toLines, utc } from './text.js';
+import { cardText, paint, plain, toLines } from './text.js';
 
 /** The run of a ride. Its `find` throws `CliFailure` NotRequested. */
 function rideRun({ rides, get, commandLine }: Session, { account, requestId }: RequestRideKey) {
@@ -126,12 +126,8 @@ export const rideCommands: Noun = {
           listRuns(session, runsQuery('requestRide', filter), limit, toListedRide),
         // Request ids are not cut, since people copy them.
         columns: {
-          account: ({ account }) => account,
-          ride: ({ requestId }) => requestId,
-          attention: ({ attention }) => attention,
-          'started (UTC)': ({ startedAt }) => utc(startedAt),
-          'ended (UTC)': ({ endedAt }) => utc(endedAt),
-          run: ({ state }) => state,
+          ...{ account: 'account', ride: 'requestId', attention: 'attention' },
+          ...{ 'started (UTC)': 'startedAt', 'ended (UTC)': 'endedAt', run: 'state' },
         },
       }),
     },

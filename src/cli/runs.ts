@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AskOptions, OrderTrail } from '../client/index.js';
-import { failureBehind, hasCode, isGrpc } from '../temporal/run-errors.js';
+import { failureBehind, hasCode, isGrpc, notFound } from '../temporal/run-errors.js';
 import { type FoundRun, type HistoryEvents, runOf } from '../temporal/runs.js';
 import { followRequestedSignal } from '../workflows/messages.js';
 import { callTimeoutMs, queryTimeoutMs, type Session } from './command.js';
@@ -104,6 +104,7 @@ export async function readDecisions({ client }: Pick<Session, 'client'>, workflo
   let runId: string | undefined;
   for (let runs = 0; runs < mostRuns; runs += 1) {
     const events = await runOf(client, workflowId, runId).events({ withinMs: callTimeoutMs });
+    if (!events) throw notFound(workflowId);
     decisions.unshift(...events.flatMap(toDecision));
     runId = events[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? undefined;
     if (!runId) break;

@@ -38,11 +38,7 @@ the attention); unknown (no worker answers). The list is about a second behind
 the runs.`;
 
 const graceOption = () =>
-  option(
-    '--grace <duration>',
-    'how long the ingress accepts the old address: 90s, 30m, 24h, or 0 (default: a day)',
-    toDurationMs,
-  );
+  option('--grace <duration>', 'how long the old address is accepted: 90s, 24h, or 0 (default: a day)', toDurationMs);
 
 /** `subscription …` */
 export const subscriptionCommands: Noun = {
@@ -207,12 +203,8 @@ export function toListedSubscription(
 
 /** The list of subscriptions. Ids are not cut, since people copy them. */
 export const subscriptionColumns: Columns<ReturnType<typeof toListedSubscription>> = {
-  account: ({ account }) => account,
-  'event type': ({ eventType }) => eventType,
-  state: ({ state }) => state,
-  'opened (UTC)': ({ openedAt }) => utc(openedAt),
-  subscriber: ({ subscriberId }) => subscriberId,
-  attention: ({ attention }) => attention,
+  ...{ account: 'account', 'event type': 'eventType', state: 'state' },
+  ...{ 'opened (UTC)': 'openedAt', subscriber: 'subscriberId', attention: 'attention' },
 };
 
 const limit = 200;
@@ -249,12 +241,8 @@ export function subscriptionText(status: SubscriptionStatus): string {
 }
 
 const generationColumns: Columns<GenerationStatus> = {
-  generation: ({ generation }) => generation,
-  state: ({ state }) => state,
-  subscriber: ({ subscriberId }) => subscriberId,
-  'created (UTC)': ({ createdAt }) => utc(createdAt),
-  'opened (UTC)': ({ openedAt }) => utc(openedAt),
-  'until (UTC)': ({ until }) => utc(until),
+  ...{ generation: 'generation', state: 'state', subscriber: 'subscriberId' },
+  ...{ 'created (UTC)': 'createdAt', 'opened (UTC)': 'openedAt', 'until (UTC)': 'until' },
 };
 
 const stillRegisteredLines = ({ stillRegistered }: { stillRegistered: string[] }): string[] =>

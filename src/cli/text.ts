@@ -68,15 +68,19 @@ export function tableText(head: readonly string[], rows: readonly (readonly stri
   return [paint('faint', first.trimEnd()), ...rest.map((line) => line.trimEnd())].join('\n');
 }
 
-/** The columns of a table: the head of each, and its text in a row; a dash stands where there is none. */
-export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | null | undefined>>;
+/** The columns of a table: the head of each, and the field of a row or what is made of the row. */
+export type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => string | null)>>;
 
-/** One line for each row. Safe for a terminal. */
-export const rowsText = <Row>(columns: Columns<Row>, rows: readonly Row[]): string =>
-  tableText(
-    Object.keys(columns),
-    rows.map((row) => Object.values(columns).map((cell) => plain(String(cell(row) ?? '-')))),
+/** One line for each row; a dash stands where it has nothing. A head with UTC is over instants. Safe for a terminal. */
+export function rowsText<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
+  const lines = rows.map((row) =>
+    Object.entries(columns).map(([head, column]) => {
+      const value = typeof column === 'function' ? column(row) : row[column];
+      return head.endsWith('(UTC)') ? utc(value as string | null) : plain(String(value ?? '-'));
+    }),
   );
+  return tableText(Object.keys(columns), lines);
+}
 
 /** A label and its text; a pair without a text is left out. */
 export type Pair = readonly [label: string, text: string | null | undefined];

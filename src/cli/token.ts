@@ -57,12 +57,10 @@ function stateOf(lease: TokenLease | null, now: number) {
 
 /** The list of tokens. */
 export const tokenColumns: Columns<ListedToken> = {
-  account: ({ account }) => account,
+  account: 'account',
   scope: ({ scope }) => clip(scope === '' ? 'unscoped' : scope, 20),
   state: ({ state, failure }) => (failure ? `failed: ${failure.code}` : state === 'renewalDue' ? 'renewal due' : state),
-  'obtained (UTC)': ({ obtainedAt }) => utc(obtainedAt),
-  'expires (UTC)': ({ expiresAt }) => utc(expiresAt),
-  'so far': ({ tokensSoFar }) => tokensSoFar,
+  ...{ 'obtained (UTC)': 'obtainedAt', 'expires (UTC)': 'expiresAt', 'so far': 'tokensSoFar' },
 };
 
 /** Why a token is missing. */

@@ -1,9 +1,9 @@
 import type { Client, UpdateDefinition } from '@temporalio/client';
 import { InvalidInput } from '../domain/errors.js';
 import type { NotifySchema } from '../domain/notify/receivers.js';
-import { type FollowOrderInputSchema, parseFollowRequest, parseStopInput } from '../domain/order/input.js';
+import { type FollowOrderInputSchema, parseFollowRequest, parseReasonInput } from '../domain/order/input.js';
 import { OrderTrailSchema } from '../domain/order/trail.js';
-import { ParkedDeliverySchema, parseDiscardInput, parseRouteInput, RoutedDeliverySchema } from '../domain/parked.js';
+import { ParkedDeliverySchema, parseRouteInput, RoutedDeliverySchema } from '../domain/parked.js';
 import { type CompanyReportInputSchema, CompanyReportSchema } from '../domain/report.js';
 import {
   parseResolveRideInput,
@@ -94,7 +94,7 @@ export function orderHandle(client: Client, key: FollowOrderKey) {
     refresh: (options?: AskOptions) => toTrail(run.update(refreshOrderUpdate, [], inTime(options))),
     /** Ends the following with the outcome `stopped`; the order itself goes on. */
     stop: async (reason: string, options?: AskOptions) =>
-      await toTrail(run.update(stopFollowingUpdate, [parseStopInput({ reason })], inTime(options))),
+      await toTrail(run.update(stopFollowingUpdate, [parseReasonInput({ reason })], inTime(options))),
     /** Adds up to ten receivers of notices: each receives the status now, then every change. A receiver that the run already has is not
      *  added twice. Needs no live worker. */
     async notify(receivers: readonly Receiver[], options?: AskOptions): Promise<void> {
@@ -210,7 +210,7 @@ export function parkedHandle(client: Client, key: ParkedDeliveryKey) {
       return await toAnswer(RoutedDeliverySchema, run.update(routeDeliveryUpdate, [to], inTime(options)));
     },
     async discard(reason: string, options?: AskOptions): Promise<ParkedDelivery> {
-      const why = parseDiscardInput({ reason });
+      const why = parseReasonInput({ reason });
       return await toAnswer(ParkedDeliverySchema, run.update(discardDeliveryUpdate, [why], inTime(options)));
     },
   };

@@ -20,7 +20,7 @@ export const SecretSource = z.union(
   secretRule,
 );
 
-const PollMs = z.int().min(100).max(86_400_000);
+const PollMs = z.int().min(100).max(86_400_000).exactOptional();
 
 const WatchMs = z.int().min(1_000).max(2_592_000_000).nullable().exactOptional();
 const StuckAfterMs = z.strictObject(
@@ -37,13 +37,7 @@ const common = {
   clientId: z.string().min(1),
   clientSecret: SecretSource,
   requestsPerSecond: z.number().positive().max(1000).optional(),
-  poll: z
-    .strictObject({
-      activeMs: PollMs.optional(),
-      reservedMs: PollMs.optional(),
-      pushedMs: PollMs.optional(),
-    })
-    .optional(),
+  poll: z.strictObject({ activeMs: PollMs, reservedMs: PollMs, pushedMs: PollMs }).optional(),
   watch: z.preprocess((given) => (given === false ? noWatch : given), Watch).optional(),
   untracked: z.enum(['follow', 'ignore']).optional(),
 };
@@ -53,7 +47,7 @@ const entries = {
   business: z.strictObject({
     interface: z.literal('business'),
     ...common,
-    authUrl: BaseUrl.optional(),
+    authUrl: BaseUrl.exactOptional(),
     // Any UUID version, since test environments use made-up ones (given: a UUID identifies the company).
     businessId: z.guid('must be the UUID of the company'),
   }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { rideInterfaces } from '../domain/account.js';
+import { type RideInterface, rideInterfaces } from '../domain/account.js';
 import { businessOperations } from '../domain/call.js';
 import { endStatuses } from '../domain/order/status.js';
 
@@ -95,3 +95,33 @@ export type ContractProfile = z.infer<typeof ContractProfileSchema>;
 export type Operation = z.infer<typeof Operation>;
 /** The names of all operations, given and assumed. */
 export type OperationName = keyof ContractProfile['operations'];
+
+/** How a token request carries its fields. */
+export type TokenEncoding = ContractProfile['tokens']['businessEncoding'];
+
+/** What differs between the interfaces of the service. */
+interface InterfaceTerms {
+  /** The operation that reads one order of this interface. */
+  readOperation: keyof ContractProfile['pointers'] & OperationName;
+  /** Path of the token endpoint. */
+  tokenPath: string;
+  tokenEncoding(profile: ContractProfile): TokenEncoding;
+  /** Headers of every call but the token request. */
+  headers: Readonly<Record<string, string>>;
+}
+
+/** The terms of each interface that no profile can change. */
+export const interfaceTerms = {
+  partner: {
+    readOperation: 'orderStatus',
+    tokenPath: '/v1/oauth/token',
+    tokenEncoding: () => 'urlencoded',
+    headers: {},
+  },
+  business: {
+    readOperation: 'orderDetails',
+    tokenPath: '/oauth/token',
+    tokenEncoding: ({ tokens }) => tokens.businessEncoding,
+    headers: { Accept: 'application/json' },
+  },
+} as const satisfies Record<RideInterface, InterfaceTerms>;

@@ -6,56 +6,40 @@ import { isJsonObject, type JsonObject, ownValue, parentPointer, valueAt } from 
 import { impersonal, type Keeping } from './kept-answer.js';
 import { UnusableReply } from './unusable-reply.js';
 
-/** What a service may need of an order besides its status. The texts are unchanged; the field names on the wire are assumed. */
-type RideDetails = {
-  requestedAt?: string;
-  scheduledAt?: string;
-  willArriveAtPickup?: string;
-  pickedUpAt?: string;
-  droppedOffAt?: string;
-  supplier?: { name?: string; code?: string };
-  driver?: { name?: string; phone?: string; imageUrl?: string };
-  vehicle?: { model?: string; licensePlate?: string };
-};
-
 const maxTextLength = 200;
 
 /** A non-empty text of bounded length. A longer text is refused and not cut, since a part may mean something else. */
 export const usableText = (value: unknown, maxLength: number): string | undefined =>
   typeof value === 'string' && value.trim() !== '' && value.length <= maxLength ? value : undefined;
 
-function textsAt<Key extends string>(order: unknown, pointers: Record<Key, string>): { [K in Key]?: string } {
-  const texts: { [K in Key]?: string } = {};
-  for (const key of Object.keys(pointers) as Key[]) {
-    const text = usableText(valueAt(order, pointers[key]), maxTextLength);
-    if (text !== undefined) texts[key] = text;
-  }
-  return texts;
+/** What a service may need of an order besides its status, unchanged; the field names on the wire are assumed. */
+const times = {
+  requestedAt: '/requested_at',
+  scheduledAt: '/scheduled_at',
+  willArriveAtPickup: '/will_arrive_at_pickup',
+  pickedUpAt: '/pickedup_at',
+  droppedOffAt: '/droppedoff_at',
+};
+const supplier = { name: '/supplier/name', code: '/supplier/code' };
+const driver = {
+  name: '/supplier/driver/name',
+  phone: '/supplier/driver/phone',
+  imageUrl: '/supplier/driver/image_url',
+};
+const vehicle = { model: '/supplier/driver/vehicle/model', licensePlate: '/supplier/driver/vehicle/license_plate' };
+
+function textsAt(order: unknown, pointers: Record<string, string>): Record<string, string> {
+  const texts = Object.entries(pointers).map(([name, at]) => [name, usableText(valueAt(order, at), maxTextLength)]);
+  return Object.fromEntries(texts.filter(([, text]) => text !== undefined));
 }
 
 const isEmpty = (object: object): boolean => Object.keys(object).length === 0;
 
 /** The details in the object that holds the status; null if it has none. An order that has ended has no driver. */
-function parseRideDetails(order: unknown, terminal: boolean): RideDetails | null {
-  const times = textsAt(order, {
-    requestedAt: '/requested_at',
-    scheduledAt: '/scheduled_at',
-    willArriveAtPickup: '/will_arrive_at_pickup',
-    pickedUpAt: '/pickedup_at',
-    droppedOffAt: '/droppedoff_at',
-  });
-  const supplier = textsAt(order, { name: '/supplier/name', code: '/supplier/code' });
-  const driver = textsAt(order, {
-    name: '/supplier/driver/name',
-    phone: '/supplier/driver/phone',
-    imageUrl: '/supplier/driver/image_url',
-  });
-  const vehicle = textsAt(order, {
-    model: '/supplier/driver/vehicle/model',
-    licensePlate: '/supplier/driver/vehicle/license_plate',
-  });
+function parseRideDetails(order: unknown, terminal: boolean): OrderReading['details'] {
   const parts = Object.entries({ supplier, ...(terminal ? {} : { driver, vehicle }) });
-  const details: RideDetails = { ...times, ...Object.fromEntries(parts.filter(([, part]) => !isEmpty(part))) };
+  const found = parts.map(([name, pointers]) => [name, textsAt(order, pointers)] as const);
+  const details = { ...textsAt(order, times), ...Object.fromEntries(found.filter(([, texts]) => !isEmpty(texts))) };
   return isEmpty(details) ? null : details;
 }
 

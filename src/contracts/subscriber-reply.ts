@@ -1,29 +1,22 @@
 import { shownText } from '../domain/json.js';
+import type { RegisteredSubscriber } from '../domain/subscription/state.js';
 import { isJsonObject, ownValue } from './json.js';
+import { usableText } from './order-reply.js';
 
 /** One subscriber as the service describes it. */
-export interface Subscriber {
-  id: string;
+export interface Subscriber extends RegisteredSubscriber {
   /** In the answer to a new subscription (given), and perhaps nowhere else; null if the answer lacks it. Never log it or keep it in clear. */
   secretId: string | null;
   /** Holds the secret part of the webhook path: never log it. */
   deliveryAddress: string | null;
-  /** Unchanged texts: fractions of a second have up to nine digits, more than a `Date` holds. */
-  createdAt: string | null;
-  updatedAt: string | null;
 }
 
 const maxLength = 1_000;
 const maxIdLength = 200;
 const maxTimeLength = 64;
 
-const textOf = (value: unknown, longest = maxLength): string | null =>
-  typeof value === 'string' && value !== '' && value.length <= longest ? value : null;
-
-function timeOf(value: unknown): string | null {
-  const text = textOf(value, maxTimeLength);
-  return text === null ? null : shownText(text);
-}
+const shown = (text: string | null): string | null => text && shownText(text);
+const textOf = (value: unknown, longest = maxLength): string | null => usableText(value, longest) ?? null;
 
 /** Reads one subscriber (fields given). Undefined without a usable id; any other field may be missing. */
 export function parseSubscriber(body: unknown): Subscriber | undefined {
@@ -34,8 +27,8 @@ export function parseSubscriber(body: unknown): Subscriber | undefined {
     id,
     secretId: textOf(ownValue(body, 'secret_id')),
     deliveryAddress: textOf(ownValue(body, 'hook_address')),
-    createdAt: timeOf(ownValue(body, 'created_at')),
-    updatedAt: timeOf(ownValue(body, 'updated_at')),
+    createdAt: shown(textOf(ownValue(body, 'created_at'), maxTimeLength)),
+    updatedAt: shown(textOf(ownValue(body, 'updated_at'), maxTimeLength)),
   };
 }
 

@@ -33,7 +33,7 @@ export interface Delivery extends DeliveryNotice {
   /** Set if the ingress admitted the delivery by its path alone. It checks generation and secret before it forwards the delivery. */
   uncheckedGeneration?: string;
   /** Set if the ingress takes its events apart after that check. The company of the address, if it has one. */
-  uncheckedEvents?: { businessId?: string };
+  uncheckedEvents?: { businessId?: string | undefined };
   /** Why the ingress must park it. */
   parkReason?: ParkReason;
   /** JSON `{ body, headers }` (body in base64), sealed under the webhook keys with `parkedDeliveryId` as context. Kept only

@@ -1,4 +1,6 @@
-import type { AttentionCode, TroubleCode } from './attention.js';
+import { type AttentionCode, type TroubleCode, troubleCodes } from './attention.js';
+import { PublishedInstantSchema } from './instant.js';
+import * as s from './schema.js';
 
 /** One failed look. */
 export interface ReadTrouble {
@@ -10,16 +12,18 @@ export interface ReadTrouble {
   isUnsent?: boolean;
 }
 
-/** Failed looks in a row, handed from attempt to attempt of one activity. Instants are ISO 8601 UTC. */
-export interface FailureStreak {
-  code: TroubleCode;
-  message: string;
-  since: string;
-  failures: number;
-  notBefore: string;
-  /** The service requested a long wait: a person sees it at once, with its end. */
-  isLongWait?: boolean;
-}
+/** Failed looks in a row, handed from attempt to attempt of one activity, and from the watch to a run. */
+export const FailureStreakSchema = s.answerOf({
+  code: s.wordOf(troubleCodes),
+  message: s.answered(),
+  since: PublishedInstantSchema,
+  failures: s.wholeNumber(),
+  notBefore: PublishedInstantSchema,
+  // The service requested a long wait: a person sees it at once, with its end.
+  isLongWait: s.absentOr(s.flag),
+});
+/** Failed looks in a row. Instants are ISO 8601 UTC. */
+export type FailureStreak = s.Read<typeof FailureStreakSchema>;
 
 const minuteMs = 60_000;
 /** Trouble that may pass by itself is shown only after this time; trouble that a person must repair, at once. */

@@ -12,17 +12,7 @@ const surrogateEscape = /\\u[dD][89a-fA-F]/;
 /** Reads JSON as `parseMeasured` does. Throws `UnreadableJson`, also for JSON nested deeper than `levels`. */
 export function readJson(text: string, levels = maxJsonDepth): unknown {
   const measure = measureJson(text);
-  const tooDeep = () => new UnreadableJson(`nested deeper than ${levels} levels`);
-  if (measure.depth > deepestParsed) throw tooDeep();
-  const value = parseJson(text, measure);
-  if (measure.depth > levels) throw tooDeep();
-  return value;
-}
-
-/** Node 26 damages its own memory when `JSON.parse` reads some thousand levels (seen with 26.0 to 26.10; 25 and older do not). */
-export const deepestParsed = 1_000;
-
-function parseJson(text: string, measure: JsonMeasure): unknown {
+  if (measure.depth > levels) throw new UnreadableJson(`nested deeper than ${levels} levels`);
   try {
     return parseMeasured(text, measure);
   } catch {
@@ -30,16 +20,18 @@ function parseJson(text: string, measure: JsonMeasure): unknown {
   }
 }
 
+/** Node 26 damages its own memory when `JSON.parse` reads some thousand levels (seen with 26.0 to 26.10; 25 and older do not). */
+export const deepestParsed = 1_000;
+
 /**
  * Parses a JSON text as `JSON.parse` does, but for two things. A number stays a number unless it is written in digits alone and beyond 2^53, or
- * JavaScript would change it by half a millionth or more; then it is the text of its digits as they stand. And half of a surrogate pair, which
- * would make the SDK end the whole worker, becomes U+FFFD. Throws what `JSON.parse` throws.
+ * beyond 2^32 with a fraction or an exponent and more digits than JavaScript keeps; then it is the text of its digits as they stand. And half
+ * of a surrogate pair, which would make the SDK end the whole worker, becomes U+FFFD. Throws what `JSON.parse` throws.
  */
 export function parseMeasured(text: string, { longNumbers }: JsonMeasure): unknown {
   const parsed = inUnicode(text, JSON.parse(text)); // it decides what is JSON: below, each number is one
-  const quoted = longNumbers.length > 0 ? withQuotedNumbers(text, longNumbers) : text;
-  if (quoted === text) return parsed;
-  const value = inUnicode(text, JSON.parse(quoted));
+  if (longNumbers.length === 0) return parsed;
+  const value = inUnicode(text, JSON.parse(withQuotedNumbers(text, longNumbers)));
   noteTexts(parsed, value);
   return value;
 }
@@ -48,36 +40,28 @@ export function parseMeasured(text: string, { longNumbers }: JsonMeasure): unkno
 const inUnicode = (text: string, value: unknown): unknown =>
   surrogateEscape.test(text) ? withWellFormedTexts(value) : value;
 
-/** Puts the numbers that would lose digits into quotes. */
-function withQuotedNumbers(text: string, numbers: readonly (readonly [from: number, to: number])[]): string {
-  const pieces: string[] = [];
+function withQuotedNumbers(text: string, numbers: JsonMeasure['longNumbers']): string {
   let done = 0;
-  for (const [from, to] of numbers) {
-    const number = text.slice(from, to);
-    if (isKept(number)) continue;
-    pieces.push(text.slice(done, from), '"', number, '"');
+  const pieces = numbers.flatMap(([from, to]) => {
+    const before = text.slice(done, from);
     done = to;
-  }
+    return [before, '"', text.slice(from, to), '"'];
+  });
   return pieces.join('') + text.slice(done);
 }
+
+/** A double keeps any so many digits. */
+const mostDigits = 15;
+/** At most 15, beside the zeros at both ends. Takes linear time. */
+const hasFewDigits = /^[0.]*(?:[1-9](?:\.?\d){0,14}[0.]*)?(?:[eE]|$)/;
 
 /** Does JavaScript keep this number of a JSON text? */
 function isKept(written: string): boolean {
   const number = Number(written);
-  const size = Math.abs(number);
-  if (size < 2 ** 32) return true; // there, neighbours are less than half a millionth apart
+  if (number < 2 ** 32) return true; // there, neighbours are less than a millionth apart
   // One type for ids beyond 2^53, whether or not one happens to lose no digit.
-  if (!/[.eE]/.test(written)) return size <= Number.MAX_SAFE_INTEGER;
-  if (!Number.isFinite(size)) return false;
-  const change = billionths(written) - billionths(String(number));
-  return -500n < change && change < 500n;
-}
-
-/** The size of a number in billionths, rounded down. Of a number beyond JavaScript's it would take any memory. */
-function billionths(written: string): bigint {
-  const [, whole = '', fraction = '', exponent = 0] = /(\d+)(?:\.(\d+))?(?:[eE](.+))?$/.exec(written) ?? [];
-  const digits = whole.length + Number(exponent) + 9;
-  return BigInt((whole + fraction).slice(0, digits).padEnd(digits, '0'));
+  if (!/[.eE]/.test(written)) return number <= Number.MAX_SAFE_INTEGER;
+  return Number.isFinite(number) && (hasFewDigits.test(written) || String(number) === written);
 }
 
 /** For each object and array that was read: the names of its numbers that became texts. */
@@ -116,7 +100,7 @@ export interface JsonMeasure {
   members: number;
   /** The commas between members and elements. */
   commas: number;
-  /** Where the numbers stand that may lose digits. */
+  /** Where the numbers stand that would lose digits. */
   longNumbers: [from: number, to: number][];
 }
 
@@ -136,8 +120,8 @@ export function measureJson(text: string): JsonMeasure {
     else if (isDigitOrPoint(unit)) {
       const mantissa = endOfDigits(text, index);
       const end = (text.charCodeAt(mantissa) | 0x20) === 0x65 /* e, E */ ? endOfDigits(text, mantissa + 2) : mantissa;
-      // A double keeps any 15 digits.
-      if (mantissa - index > 15 || end > mantissa)
+      const mayChange = mantissa - index > mostDigits || end > mantissa;
+      if (mayChange && !isKept(text.slice(index, end)))
         longNumbers.push([text.charCodeAt(index - 1) === 0x2d /* - */ ? index - 1 : index, end]);
       index = end - 1;
     }

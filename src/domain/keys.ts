@@ -52,13 +52,7 @@ export const OrderIdSchema: s.Schema<OrderId, string | number> = {
 export const toOrderId = (value: unknown, field = 'orderId'): OrderId => readInput(OrderIdSchema, value, field);
 
 /** Would `toOrderId` take this text? */
-export function isOrderId(text: string): text is OrderId {
-  try {
-    return toOrderId(text) === text;
-  } catch {
-    return false;
-  }
-}
+export const isOrderId = (text: string): text is OrderId => s.readOr(OrderIdSchema, text, null) === text;
 
 /** Sorts scope values, so that one set has one spelling. */
 export function toScope(values: string): Scope {

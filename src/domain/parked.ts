@@ -4,7 +4,6 @@ import { parserOf, readInput } from './input-fields.js';
 import { InstantSchema } from './instant.js';
 import { type AccountName, AccountNameSchema, type DeliveryId, type OrderId, OrderIdSchema } from './keys.js';
 import { cell, second } from './markdown.js';
-import { StopInputSchema } from './order/input.js';
 import * as s from './schema.js';
 import { type EventType, eventTypes } from './subscription/subscription.js';
 
@@ -79,12 +78,6 @@ export const RouteInputSchema = s.inputOf({ orderId: OrderIdSchema });
 
 /** Reads the argument of `routeDelivery`. Throws `InvalidInput`. */
 export const parseRouteInput = parserOf(RouteInputSchema);
-
-/** Argument of the update `discardDelivery`. */
-export const DiscardInputSchema = StopInputSchema;
-
-/** Reads the argument of `discardDelivery`. Throws `InvalidInput`. */
-export const parseDiscardInput = parserOf(DiscardInputSchema);
 
 /** The delivery as Markdown for the Temporal UI: why it waits and what can be done, or what became of it. */
 export function describeParked(delivery: ParkedDelivery): string {

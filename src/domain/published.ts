@@ -15,14 +15,8 @@ import {
 // none of our runs has written.
 
 /** The unchanged value, with any fields of a later release, if the schema can read it; otherwise null. */
-function found<T>(schema: s.Schema<unknown, unknown>, value: unknown): T | null {
-  try {
-    schema.read(value, '');
-    return value as T;
-  } catch {
-    return null;
-  }
-}
+const found = <T>(schema: s.Schema<unknown, unknown>, value: unknown): T | null =>
+  s.readOr(schema, value, null) === null ? null : (value as T);
 
 /** The addresses in the memo of `subscription`; null: none are published. */
 export const publishedAddresses = (memo: Record<string, unknown> | undefined): SubscriptionMemo | null =>

@@ -1,6 +1,7 @@
 import { readInput } from './input-fields.js';
 import { iso, PublishedInstantSchema } from './instant.js';
 import { AccountNameSchema, toScope } from './keys.js';
+import { attentionLines, second, tableOf } from './markdown.js';
 import * as s from './schema.js';
 
 /** A text of whatever length, but not empty. */
@@ -97,13 +98,9 @@ export type AccessTokenInput = s.Read<typeof AccessTokenInputSchema>;
 /** Reads the input of `accessToken`. Throws `InvalidInput` that names the field. */
 export const parseAccessTokenInput = (value: unknown): AccessTokenInput => readInput(AccessTokenInputSchema, value);
 
-/** A caller's request for another token. */
-export interface RenewalRequest {
-  /** Id of the token to replace; null: the caller knows none. */
-  insteadOf: string | null;
-}
-
 const RenewalRequestSchema = s.answerOf({ insteadOf: s.nullable(s.answered()) });
+/** A caller's request for another token. `insteadOf`: id of the token to replace; null: the caller knows none. */
+export type RenewalRequest = s.Read<typeof RenewalRequestSchema>;
 
 /** The compare of the compare-and-swap: does the request name the current token? False for what is no request. */
 export function isAboutCurrent({ token }: TokenLease, request: unknown): boolean {
@@ -208,16 +205,17 @@ export function idleMs({ token }: TokenLease): number {
 }
 
 /** The lease as Markdown for the Temporal UI. Holds times and the reason of a failure, never a token. */
-export function describeLease(lease: TokenLease): string {
-  const { token, failure, renewals } = lease;
+export function describeLease({ token, failure, renewals }: TokenLease): string {
   const rows = [
-    ['token', token === null ? 'none yet' : token.id],
+    ['token', token?.id ?? 'none yet'],
     ['obtained', token?.requestedAt ?? '-'],
     ['renewed from', token?.renewAt ?? '-'],
     ['expires', token?.expiresAt ?? '-'],
     ['tokens so far', String(renewals)],
   ];
-  const table = ['| | |', '|---|---|', ...rows.map(([name, value]) => `| ${name} | ${value} |`)].join('\n');
-  if (failure === null) return table;
-  return `**Attention: ${failure.code}** since ${failure.at}: ${failure.message} Asked again from ${failure.retryAt}.\n\n${table}`;
+  return [
+    ...attentionLines(failure && { ...failure, since: failure.at }),
+    ...(failure ? [`Asked again from ${second(failure.retryAt)} UTC.`] : []),
+    tableOf(['', ''], rows),
+  ].join('\n\n');
 }

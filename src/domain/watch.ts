@@ -1,4 +1,5 @@
-import { AttentionSchema, troubleCodes } from './attention.js';
+import { AttentionSchema } from './attention.js';
+import { FailureStreakSchema } from './failure-streak.js';
 import { parserOf } from './input-fields.js';
 import { PublishedInstantSchema } from './instant.js';
 import { type AccountName, AccountNameSchema } from './keys.js';
@@ -18,15 +19,6 @@ export interface WatchOrderInput extends OrderLook {
   /** Do deliveries announce the changes of this order? */
   pushed: boolean;
 }
-
-const FailureStreakSchema = s.answerOf({
-  code: s.wordOf(troubleCodes),
-  message: s.answered(),
-  since: PublishedInstantSchema,
-  failures: s.wholeNumber(),
-  notBefore: PublishedInstantSchema,
-  isLongWait: s.absentOr(s.flag),
-});
 
 const SeenChangeSchema = s.answerOf({
   streak: s.nullable(FailureStreakSchema),

@@ -34,13 +34,7 @@ export function toReceiverUrl(text: string): string | undefined {
 const isCallable = ({ username, password, protocol, hostname }: URL): boolean =>
   username === '' && password === '' && (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname)));
 
-function readUrl(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
-}
+const readUrl = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
 
 /** Is this an address of this machine? For addresses that `toWebAddress` has read. */
 export const isLoopbackAddress = (address: string): boolean => isLoopback(new URL(address).hostname);

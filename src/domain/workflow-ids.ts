@@ -124,14 +124,8 @@ export const isRideReceiver = (receiver: Notify, account: AccountName): boolean 
   receiver.signal === rideOrderChanged &&
   fromRequestRideId(receiver.workflowId)?.account === account;
 
-/** Identifies one change of a ride that is sent for a caller. */
-export interface ChangeRideKey extends RequestRideKey {
-  /** Made for the caller's one request, however often it comes. */
-  changeId: string;
-}
-
-/** Id of the `changeRide` workflow of a key. */
-export const changeRideId = ({ account, requestId, changeId }: ChangeRideKey): string =>
+/** Id of the `changeRide` workflow of one change for a caller. `changeId`: made for the caller's one request, however often it comes. */
+export const changeRideId = ({ account, requestId, changeId }: RequestRideKey & { changeId: string }): string =>
   `change/${account}/${requestId}/${changeId}`;
 
 /** Identifies one call of a business operation. `toCallerKey` refuses a "/" in the key. */

@@ -1,15 +1,9 @@
+import { hkdfSync } from 'node:crypto';
+import { lookup as lookUpName } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Webhook } from 'standardwebhooks';
-import type { Agent } from 'undici';
-import {
-  AddressNotAllowed,
-  createGuardedAgent,
-  defaultNotifyLimits,
-  type Guard,
-  maxReplyBytes,
-  type NotifyLimits,
-} from './guarded-agent.js';
-import { receiverSecret } from './receiver-secret.js';
+import { Agent, buildConnector, errors } from 'undici';
 
 /** One change for one URL. */
 export interface NotifyInput {
@@ -44,6 +38,80 @@ export function isCallableAddress(address: string, { allowsPrivate }: { allowsPr
   const range = parsed.range();
   if (range === 'unicast') return true;
   return allowsPrivate && privateRanges.includes(range) && !metadataAddresses.includes(parsed.toString());
+}
+
+/** The name, or a number in a URL, stands for an address that may not be called. Not for one that cannot be found, and
+ *  not for a connection that was lost. */
+export class AddressNotAllowed extends Error {
+  override readonly name = 'AddressNotAllowed';
+  readonly code = 'ADDRESS_NOT_ALLOWED';
+}
+
+/** What connections may be made to. */
+export interface Guard {
+  allows(address: string): boolean;
+  /** Tests put names of their own in its place. */
+  lookUp?: typeof lookUpName;
+}
+
+/** The time and space of one request, unless a caller sets other limits. */
+export const defaultNotifyLimits = {
+  /** Until TCP and TLS stand. */
+  connectMs: 5_000,
+  /** For all of a request until the head of the answer. */
+  totalMs: 15_000,
+  /** Open connections per origin, and requests of this process under way to one. */
+  perOrigin: 16,
+  /** Requests of this process under way to all of them: the rest of its activities, such as token requests, go on. */
+  inAll: 48,
+};
+type NotifyLimits = typeof defaultNotifyLimits;
+
+/** The body of an answer is not read beyond this. */
+export const maxReplyBytes = 65_536;
+
+/** Connects to addresses that `allows` only, whatever a name says at which moment. */
+export function createGuardedAgent(guard: Guard, { connectMs, totalMs, perOrigin }: NotifyLimits): Agent {
+  const { allows } = guard;
+  const connect = buildConnector({
+    lookup: guardedLookup(guard),
+    timeout: connectMs,
+    autoSelectFamilyAttemptTimeout: 1_000,
+  });
+  return new Agent({
+    connect(options, callback) {
+      const host = options.hostname.replace(/^\[|\]$/g, '');
+      // A number in a URL never reaches `lookup`.
+      if (isIP(host) && !allows(host)) return callback(new AddressNotAllowed(), null);
+      connect(options, (...[error, socket]) => {
+        if (error) return callback(error, null);
+        const { remoteAddress } = socket;
+        if (remoteAddress !== undefined && allows(remoteAddress)) return callback(null, socket);
+        socket.destroy();
+        // A socket that the receiver has reset meanwhile has no address any more.
+        const isLost = remoteAddress === undefined;
+        callback(isLost ? new errors.SocketError('the connection was lost') : new AddressNotAllowed(), null);
+      });
+    },
+    connections: perOrigin,
+    headersTimeout: totalMs,
+    bodyTimeout: totalMs,
+    maxResponseSize: maxReplyBytes,
+  });
+}
+
+/** The socket gets the very addresses that were checked, so a name that changes its mind gains nothing. */
+function guardedLookup({ allows, lookUp = lookUpName }: Guard): LookupFunction {
+  return (hostname, options, callback) => {
+    lookUp(hostname, { ...options, all: true }, (error, found) => {
+      const [first] = found ?? [];
+      if (error || !first) return callback(error ?? new Error('no address'), []);
+      // One that is not allowed among others means that someone tampers with the name.
+      if (!found.every(({ address }) => allows(address))) return callback(new AddressNotAllowed(), []);
+      if (options.all) return callback(null, found);
+      callback(null, first.address, first.family);
+    });
+  };
 }
 
 /** Whom to call, and with which secrets. */
@@ -112,6 +180,16 @@ export const signatureHeaders = {
   timestamp: 'webhook-timestamp',
   signature: 'webhook-signature',
 } as const;
+
+/**
+ * The secret by which one receiver verifies notices. Who holds it can neither sign for another origin nor work out
+ * `secret`. `origin` as `URL` writes it. HKDF of RFC 5869 with SHA-256.
+ */
+export const receiverSecret = (secret: Uint8Array, origin: string): Uint8Array =>
+  Buffer.from(hkdfSync('sha256', secret, '', `faretrail notify ${origin}`, 32));
+
+/** The form that the libraries of Standard Webhooks take. */
+export const toWebhookSecret = (secret: Uint8Array): string => `whsec_${Buffer.from(secret).toString('base64')}`;
 
 /** One signature for each secret: while secrets change, receivers have the old one or the new one. */
 function createSignature(origin: string, secrets: readonly Uint8Array[]) {

@@ -26,11 +26,6 @@ export interface MetricsServerOptions extends MetricsPages {
   host?: string;
 }
 
-export interface MetricsServer {
-  port: number;
-  close(): Promise<void>;
-}
-
 interface Page {
   status: number;
   body: string;
@@ -40,7 +35,7 @@ interface Page {
 const sdkTimeoutMs = 2_000;
 
 /** Serves `/metrics`, `/healthz` and `/readyz`. Throws `FaretrailError` `MetricsPortUnusable` when it cannot listen. */
-export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
+export async function startMetricsServer(options: MetricsServerOptions) {
   const server = createServer((request, response) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     void readPage(isRead ? (request.url ?? '') : '', options).then(({ status, body, type }) => {
@@ -51,7 +46,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   await listen(server, options);
   return {
     port: (server.address() as AddressInfo).port,
-    async close() {
+    async close(): Promise<void> {
       const closed = once(server, 'close');
       server.close();
       server.closeAllConnections();

@@ -38,9 +38,8 @@ function openRegistry() {
       },
     });
   };
-  gauge('faretrail_build_info', 'Always 1; its labels say which release this is.', () => [[1, { version }]], [
-    'version',
-  ]);
+  const aboutBuild = 'Always 1; its labels say which release this is.';
+  gauge('faretrail_build_info', aboutBuild, () => [[1, { version }]], ['version']);
   return { registry, counter, histogram, gauge };
 }
 
@@ -52,14 +51,6 @@ const latenessSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
 
 /** Buckets of a histogram that workflows record, by its name there: half a second after a delivery, minutes between slow polls. */
 export const workflowBuckets = { faretrail_status_lag: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60, 120, 300, 900] };
-
-/** One call to the service. `outcome`: `ok` or the code of the failure, in camel case. */
-interface CallCount {
-  account: string;
-  operation: string;
-  outcome: string;
-  seconds: number;
-}
 
 interface HeldWatch {
   account: { name: string };
@@ -97,11 +88,11 @@ export function createWorkerMetrics() {
   );
   return {
     registry,
-    countTokenRequest: ({ account, scope, outcome }: { account: string; scope: string; outcome: string }): void =>
+    countTokenRequest: ({ account, scope, outcome }: Record<'account' | 'scope' | 'outcome', string>): void =>
       tokenRequests.inc({ account, scope: scope || 'unscoped', outcome }),
-    countUpstreamCall({ account, operation, outcome, seconds }: CallCount): void {
-      calls.inc({ account, operation, outcome });
-      duration.observe({ operation }, seconds);
+    countUpstreamCall(call: Record<'account' | 'operation' | 'outcome', string>, seconds: number): void {
+      calls.inc(call);
+      duration.observe({ operation: call.operation }, seconds);
     },
     /** Counts the polls of watches. `lateMs`: after the instant at which the pace of the order wanted the poll. */
     pollEvents: {
@@ -158,10 +149,11 @@ export type IngressMetrics = ReturnType<typeof createIngressMetrics>;
 /** Creates the metrics of an ingress. */
 export function createIngressMetrics() {
   const { registry, counter, histogram, gauge } = openRegistry();
+  const kind: ('account' | 'event_type' | 'outcome')[] = ['account', 'event_type', 'outcome'];
   const deliveries = counter(
     'faretrail_deliveries_total',
     'Requests to delivery addresses by their answer. Without account and event type: the address is not ours.',
-    ['account', 'event_type', 'outcome'],
+    kind,
   );
   const seconds = histogram(
     'faretrail_delivery_seconds',
@@ -171,25 +163,19 @@ export function createIngressMetrics() {
   const newShapes = counter(
     'faretrail_new_shapes_total',
     'Deliveries whose body had a shape that this process had not seen, by their answer.',
-    ['account', 'event_type', 'outcome'],
+    kind,
   );
   const secretSeen = counter(
     'faretrail_secret_seen_total',
     'Deliveries of mode path that the ingress searched for their secret, by the place where it stood.',
     ['account', 'place'],
   );
-  const forwarded = counter('faretrail_forwarded_total', 'Deliveries that Temporal has taken, by their result.', [
-    'account',
-    'event_type',
-    'outcome',
-  ]);
+  const forwarded = counter('faretrail_forwarded_total', 'Deliveries that Temporal has taken, by their result.', kind);
   const failures = counter('faretrail_forward_failures_total', 'Failed forwarding attempts (retried).');
   let isOut = false;
   gauge('faretrail_temporal_outage', '1 while Temporal takes no deliveries.', () => [[isOut ? 1 : 0]]);
   // Looking up the labels would be a noticeable part of the cost of each request.
   const bound = new Map<string, Counter.Internal>();
-  const countForwarded: OnForwarded = ({ account, eventType }, outcome, count) =>
-    forwarded.inc({ account, event_type: eventType, outcome }, count);
   return {
     registry,
     countDelivery({ account, eventType, outcome, seconds: taken }: DeliveryFact): void {
@@ -202,7 +188,8 @@ export function createIngressMetrics() {
     countNewShape: ({ account, eventType, outcome }: DeliveryKind): void =>
       newShapes.inc({ account, event_type: eventType, outcome }),
     countSecretSeen: (account: string, place: SecretPlace): void => secretSeen.inc({ account, place }),
-    countForwarded,
+    countForwarded: (({ account, eventType }, outcome, count) =>
+      forwarded.inc({ account, event_type: eventType, outcome }, count)) satisfies OnForwarded,
     countForwardFailure: (): void => failures.inc(),
     setOutage(now: boolean): void {
       isOut = now;

@@ -1,5 +1,4 @@
-import type { ContractProfile, OperationName } from '../contracts/contract-profile.js';
-import { interfaceTerms } from '../contracts/interface-terms.js';
+import { type ContractProfile, interfaceTerms, type OperationName } from '../contracts/contract-profile.js';
 import type { Account } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { Scope } from '../domain/keys.js';
@@ -59,7 +58,7 @@ export function countCalls(metrics: WorkerMetrics): CallWatch {
     const count = (outcome: string): void => {
       const seconds = (performance.now() - startedAt) / 1_000;
       if (operation === 'requestToken') metrics.countTokenRequest({ account, scope: scope ?? '', outcome });
-      else metrics.countUpstreamCall({ account, operation, outcome, seconds });
+      else metrics.countUpstreamCall({ account, operation, outcome }, seconds);
     };
     try {
       const result = await call();

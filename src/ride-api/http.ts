@@ -28,33 +28,23 @@ export interface ApiReply {
 const keptHeaders = ['date', 'link', 'retry-after', 'x-request-id'] as const;
 type KeptHeader = (typeof keptHeaders)[number];
 
-/** The time and space that one exchange may take. */
-export interface HttpLimits {
-  /** Until TCP and TLS stand; through a proxy, until the tunnel stands, and again until TLS does. */
-  connectMs: number;
-  /** From the sent request to the whole head of the answer. */
-  headersMs: number;
-  /** Between two pieces of the body. */
-  bodyMs: number;
-  /** For all of it, the wait for a free connection included. */
-  totalMs: number;
-  maxReplyBytes: number;
-  /** Open connections per origin; further requests wait in line. */
-  connections: number;
-  /** Calls then go over new connections, so that they follow a name to its new address. Old ones end their calls. */
-  connectionAgeMs: number;
-}
-
-/** The limits in force unless a caller sets others. */
-export const defaultHttpLimits: HttpLimits = {
+/** The time and space that one exchange may take, unless a caller sets other limits. */
+const defaultHttpLimits = {
+  /** Until TCP and TLS stand; through a proxy, until it stands, until the tunnel does, and until TLS does. */
   connectMs: 5_000,
+  /** From the sent request to the whole head of the answer. */
   headersMs: 10_000,
+  /** Between two pieces of the body. */
   bodyMs: 10_000,
+  /** For all of it, the wait for a free connection included. */
   totalMs: 20_000,
   maxReplyBytes: 1_048_576,
+  /** Open connections per origin; further requests wait in line. */
   connections: 64,
+  /** Calls then go over new connections, so that they follow a name to its new address. Old ones end their calls. */
   connectionAgeMs: 60_000,
 };
+export type HttpLimits = typeof defaultHttpLimits;
 
 /** The limits that differ, and the way to the service. */
 export interface HttpOptions extends Partial<HttpLimits> {
@@ -104,7 +94,7 @@ export function createHttp({ proxy = null, lookup, ...options }: HttpOptions = {
   }
 
   return {
-    send: (request, signal) => exchangeInTime(agentInTime(), request, limits, signal),
+    send: (request, signal) => exchange(agentInTime(), request, limits, signal),
     async close() {
       closing ??= Promise.all([...open].map((agent) => agent.close()));
       await closing;
@@ -112,44 +102,56 @@ export function createHttp({ proxy = null, lookup, ...options }: HttpOptions = {
   };
 }
 
-async function exchangeInTime(
+async function exchange(
   agent: Agent,
   request: ApiRequest,
   limits: HttpLimits,
-  signal: AbortSignal | undefined,
+  signal?: AbortSignal,
 ): Promise<ApiReply> {
   signal?.throwIfAborted();
   const url = toUrl(request.url);
   const stop = new AbortController();
-  const progress = { isSent: false };
+  let isSent = false;
   const stopped = new Promise<never>((_, reject) => {
     stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true });
   });
   const onAbort = (): void => stop.abort(signal?.reason);
   const onTimeout = (): void => {
-    const code = progress.isSent ? 'TOTAL_TIMEOUT' : 'NO_CONNECTION';
-    stop.abort(new RideApiUnreachable(code, url.origin, progress.isSent ? null : 'TOTAL_TIMEOUT'));
+    const code = isSent ? 'TOTAL_TIMEOUT' : 'NO_CONNECTION';
+    stop.abort(new RideApiUnreachable(code, url.origin, isSent ? null : 'TOTAL_TIMEOUT'));
   };
   const timer = setTimeout(onTimeout, limits.totalMs);
   signal?.addEventListener('abort', onAbort, { once: true });
+  const ask = async (): Promise<ApiReply> => {
+    const { method, body = null } = request;
+    // Without the header any packing would be right (RFC 9110 section 12.5.3).
+    const headers = { 'Accept-Encoding': 'identity', ...request.headers };
+    const target = { origin: url.origin, path: `${url.pathname}${url.search}`, method, headers, body };
+    const sending = agent.compose(noting(() => (isSent = true))).request({ ...target, signal: stop.signal });
+    const reply = await sending.catch((error: unknown) => {
+      throw toNetworkError(error, url.origin, isSent);
+    });
+    const read = await readBody(reply, url.origin, limits.maxReplyBytes);
+    return { status: reply.statusCode, headers: keptHeadersOf(reply.headers), body: read };
+  };
   try {
     // A race, since undici heeds a signal only once the request has a connection.
-    return await Promise.race([stopped, exchange(agent, url, request, { limits, signal: stop.signal, progress })]);
+    return await Promise.race([stopped, ask()]);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
   }
 }
 
-/** Notes when a call may have left this process. Whatever fails before, such as a wait for a connection, leaves nothing in doubt. */
+/** Tells when a call may have left this process. Whatever fails before, such as a wait for a connection, leaves nothing in doubt. */
 const noting =
-  (progress: { isSent: boolean }): Dispatcher.DispatcherComposeInterceptor =>
+  (onSent: () => void): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>
   (options, handler) =>
     dispatch(options, {
       // undici calls it before it writes the first byte to a socket, and then writes none of a call that is aborted by now.
       onRequestStart(...given) {
-        progress.isSent = true;
+        onSent();
         handler.onRequestStart?.(...given);
       },
       onResponseStart: (...given) => handler.onResponseStart?.(...given),
@@ -157,29 +159,6 @@ const noting =
       onResponseEnd: (...given) => handler.onResponseEnd?.(...given),
       onResponseError: (...given) => handler.onResponseError?.(...given),
     });
-
-async function exchange(
-  agent: Agent,
-  url: URL,
-  request: ApiRequest,
-  { limits, signal, progress }: { limits: HttpLimits; signal: AbortSignal; progress: { isSent: boolean } },
-): Promise<ApiReply> {
-  const { method, body = null } = request;
-  // Without the header any packing would be right (RFC 9110 section 12.5.3).
-  const headers = { 'Accept-Encoding': 'identity', ...request.headers };
-  const target = { origin: url.origin, path: `${url.pathname}${url.search}`, method, headers, body, signal };
-  const reply = await agent
-    .compose(noting(progress))
-    .request(target)
-    .catch((error: unknown) => {
-      throw toNetworkError(error, url.origin, progress.isSent);
-    });
-  return {
-    status: reply.statusCode,
-    headers: keptHeadersOf(reply.headers),
-    body: await readBody(reply, url.origin, limits.maxReplyBytes),
-  };
-}
 
 function keptHeadersOf(headers: Dispatcher.ResponseData['headers']): ApiReply['headers'] {
   const kept: ApiReply['headers'] = {};

@@ -1,6 +1,10 @@
-import type { ContractProfile, Operation, OperationName } from '../contracts/contract-profile.js';
+import {
+  type ContractProfile,
+  interfaceTerms,
+  type Operation,
+  type OperationName,
+} from '../contracts/contract-profile.js';
 import type { PathPlaceholder } from '../contracts/default-contract-profile.js';
-import { interfaceTerms } from '../contracts/interface-terms.js';
 import type { Account } from '../domain/account.js';
 import { InvalidInput } from '../domain/errors.js';
 import { type Scope, toScope } from '../domain/keys.js';

@@ -1,6 +1,5 @@
-import { request } from 'node:http';
 import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
-import type { buildConnector } from 'undici';
+import { type buildConnector, Client } from 'undici';
 import { isLoopbackAddress } from '../domain/web-address.js';
 
 /** The proxy through which calls to the service leave this network. */
@@ -13,9 +12,9 @@ export interface ServiceProxy {
   readonly noProxy: readonly string[];
 }
 
-/** Nothing was sent to the service. `why`: the HTTP status that the proxy answered, or the code of Node. */
-const noTunnel = (why: string | number = 'LOST'): Error =>
-  Object.assign(new Error('the proxy gave no tunnel'), { code: `PROXY_${why}` });
+/** Nothing was sent to the service. `why`: the HTTP status that the proxy answered, or the code of Node or undici. */
+const noTunnel = (why: string | number): Error =>
+  Object.assign(new Error('the proxy gave no tunnel'), { code: `PROXY_${why || 'LOST'}` });
 
 /** Makes TLS connections through a tunnel of the proxy (RFC 9110 section 9.3.6), and all others with `direct`. */
 export function throughProxy(
@@ -23,32 +22,17 @@ export function throughProxy(
   direct: buildConnector.connector,
   withinMs: number,
 ): buildConnector.connector {
-  const { protocol, host, hostname, port } = new URL(origin);
-  const proxy = { protocol, host, hostname: unbracketed(hostname), port };
-  const openTunnel = (authority: string): Promise<Socket> =>
-    new Promise((resolve, reject) => {
-      const asked = request({
-        ...{ method: 'CONNECT', path: authority },
-        headers: { host: authority, ...(authorization !== null && { 'proxy-authorization': authorization }) },
-        createConnection(_, made) {
-          direct(proxy, (...[error, socket]) => (socket ? made(null, socket) : reject(noTunnel(codeOf(error)))));
-          return null;
-        },
-      });
-      const timer = setTimeout(() => {
-        reject(noTunnel('TIMEOUT'));
-        asked.destroy();
-      }, withinMs);
-      asked.on('error', (error) => reject(noTunnel(codeOf(error))));
-      asked.on('connect', ({ statusCode }, socket) => {
-        clearTimeout(timer);
-        socket.on('error', () => {}); // what uses the tunnel fails, too, and tells
-        if (statusCode === 200) return resolve(socket as Socket);
-        reject(noTunnel(statusCode));
-        socket.destroy();
-      });
-      asked.end();
-    });
+  async function openTunnel(authority: string): Promise<Socket> {
+    const headers = { host: authority, ...(authorization !== null && { 'proxy-authorization': authorization }) };
+    const client = new Client(origin, { connect: direct, headersTimeout: withinMs });
+    const { statusCode, socket } = await client
+      .connect({ path: authority, headers })
+      .catch(({ code }: NodeJS.ErrnoException) => Promise.reject(noTunnel(code ?? '')));
+    socket.on('error', () => {}); // what uses the tunnel fails, too, and tells
+    if (statusCode === 200) return socket as Socket;
+    socket.destroy();
+    throw noTunnel(statusCode);
+  }
   return (target, done) => {
     const name = isIPv6(target.hostname) ? `[${target.hostname}]` : target.hostname;
     const authority = `${name}:${target.port || 443}`;
@@ -59,8 +43,6 @@ export function throughProxy(
       .catch((error: Error) => done(error, null));
   };
 }
-
-const codeOf = ({ code }: NodeJS.ErrnoException): string | undefined => code;
 
 /** Is the host named by `NO_PROXY`? An entry is a name with all below it, an address, a network, or `*`; with or without a port. */
 export const isExempt = ({ hostname, port }: { hostname: string; port: string }, noProxy: readonly string[]): boolean =>

@@ -10,12 +10,6 @@ export interface WaitTerms {
   maxWaitMs: number;
 }
 
-/** The headers of an answer that say when to ask again. */
-interface WaitHeaders {
-  'retry-after'?: string | undefined;
-  date?: string | undefined;
-}
-
 /** Of `maxWaitMs`, where nothing else is set: ten minutes. */
 export const defaultMaxWaitMs = 600_000;
 
@@ -34,7 +28,10 @@ function httpDateMs(text: string): number {
 /** The wait that a `Retry-After` header asks for (RFC 9110 section 10.2.3: seconds or a date), to the millisecond, from a
  *  second to `maxWaitMs`. A date counts from the answer's own `Date`, since our clock may be wrong. Undefined when there is no
  *  such header or it cannot be read. */
-export function retryAfterMs(headers: WaitHeaders, { now, maxWaitMs }: WaitTerms): number | undefined {
+export function retryAfterMs(
+  headers: Record<string, string | undefined>,
+  { now, maxWaitMs }: WaitTerms,
+): number | undefined {
   const text = headers['retry-after']?.trim() ?? '';
   const answeredAt = httpDateMs(headers.date?.trim() ?? '');
   const from = Number.isNaN(answeredAt) ? now : answeredAt;

@@ -1,6 +1,5 @@
 import { phonesIn } from '../contracts/call-bodies.js';
-import type { ContractProfile, OperationName } from '../contracts/contract-profile.js';
-import { interfaceTerms } from '../contracts/interface-terms.js';
+import { type ContractProfile, interfaceTerms, type OperationName } from '../contracts/contract-profile.js';
 import type { JsonObject } from '../contracts/json.js';
 import { type Keeping, toKeptAnswer } from '../contracts/kept-answer.js';
 import {

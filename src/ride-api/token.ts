@@ -1,6 +1,5 @@
 import { FormData } from 'undici';
-import type { ContractProfile } from '../contracts/contract-profile.js';
-import { interfaceTerms, type TokenEncoding } from '../contracts/interface-terms.js';
+import { type ContractProfile, interfaceTerms, type TokenEncoding } from '../contracts/contract-profile.js';
 import { parseTokenReply, type TokenReply } from '../contracts/token-reply.js';
 import { UnusableReply, type UnusableReplyCode } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
@@ -44,10 +43,7 @@ export function tokenRequest(account: Account, scope: Scope, profile: ContractPr
   return { method: 'POST', url: `${account.authUrl}${tokenPath}`, ...encoded(fields, tokenEncoding(profile)) };
 }
 
-function encoded(
-  fields: Record<string, string>,
-  encoding: TokenEncoding,
-): Required<Pick<ApiRequest, 'headers' | 'body'>> {
+function encoded(fields: Record<string, string>, encoding: TokenEncoding) {
   switch (encoding) {
     case 'json':
       return { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(fields) };

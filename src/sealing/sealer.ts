@@ -14,34 +14,27 @@ export class SealingError extends FaretrailError<SealingErrorCode> {
 }
 
 /** Encrypts single fields, so that Temporal stores them and its users cannot read them. */
-export interface Sealer {
-  /** Under the first key. Two calls give two texts: never compare sealed texts. `context` is shown in clear. */
-  seal(text: string, context?: string): Promise<string>;
-  /** Under any key. `context` must be that of `seal`, so that what was sealed for one lease opens for no other. */
-  unseal(sealed: string, context?: string): Promise<string>;
-  /** 16 hex digits that stand for `parts`: the same under the same first key, and without it they say nothing about `parts`. */
-  keyedHash(...parts: string[]): string;
-}
+export type Sealer = ReturnType<typeof createSealer>;
 
 /** A sealer over a ring: compact JWE (RFC 7516 section 7.1), `alg: dir`, `enc: A256GCM`, `kid`, own parameter `ctx`. */
-export function createSealer(keys: KeyRing): Sealer {
+export function createSealer(keys: KeyRing) {
   const [first] = keys;
   // RFC 5869: one key, one purpose. The hash must not be keyed with the encryption key itself.
   const hashKey = new Uint8Array(hkdfSync('sha256', first.key, '', 'faretrail keyed hash', 32));
 
   return {
-    seal(text, context) {
+    /** Under the first key. Two calls give two texts: never compare sealed texts. `context` is shown in clear. */
+    seal(text: string, context?: string): Promise<string> {
       return new CompactEncrypt(new TextEncoder().encode(text))
         .setProtectedHeader({
-          alg: 'dir',
-          enc: 'A256GCM',
-          kid: first.kid,
+          ...{ alg: 'dir', enc: 'A256GCM', kid: first.kid },
           ...(context !== undefined && { ctx: context }),
         })
         .encrypt(first.key);
     },
 
-    async unseal(sealed, context) {
+    /** Under any key. `context` must be that of `seal`, so that what was sealed for one lease opens for no other. */
+    async unseal(sealed: string, context?: string): Promise<string> {
       const key = findKey(sealed, keys);
       const { plaintext, protectedHeader } = await open(sealed, key);
       // Compared after decryption: only then is the header known to be ours (it is authenticated as AAD).
@@ -50,7 +43,8 @@ export function createSealer(keys: KeyRing): Sealer {
       return new TextDecoder().decode(plaintext);
     },
 
-    keyedHash(...parts) {
+    /** 16 hex digits that stand for `parts`: the same under the same first key, and without it they say nothing about `parts`. */
+    keyedHash(...parts: string[]): string {
       // JSON keeps ["ab", "c"] and ["a", "bc"] apart.
       return createHmac('sha256', hashKey).update(JSON.stringify(parts)).digest('hex').slice(0, 16);
     },

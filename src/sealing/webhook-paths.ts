@@ -1,42 +1,34 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { generationPattern } from '../domain/subscription/subscription.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
-import type { KeyRing } from './key-ring.js';
+import type { KeyRing, NamedKey } from './key-ring.js';
 
 /** One address of a subscription: each new address is a new generation. */
-export interface WebhookAddress extends SubscriptionKey {
-  generation: string;
-}
+type WebhookAddress = SubscriptionKey & { generation: string };
 
-/** The addresses that deliveries come to. Only a holder of the webhook keys can make one. */
-export interface WebhookPaths {
-  /** `/webhooks/<account>/<eventType>/<generation>.<mac>`, under the first key. Holds a secret: never log it. */
-  pathOf(address: WebhookAddress): string;
-  /** Reads the last segment of a path. The generation if its mac was made by us under any key, else undefined. */
-  readCapability(key: SubscriptionKey, capability: string): string | undefined;
-}
-
-/** HMAC-SHA256 over account, event type and generation; checked in constant time, without any look-up. */
-export function createWebhookPaths(keys: KeyRing): WebhookPaths {
+/** The addresses that deliveries come to; only a holder of the webhook keys can make one. HMAC-SHA256 over account, event type and generation,
+ *  checked in constant time, without any look-up. */
+export function createWebhookPaths(keys: KeyRing) {
   // RFC 5869: one key, one purpose; the ring's own keys seal.
-  const [first, ...others] = keys.map(({ key }) => new Uint8Array(hkdfSync('sha256', key, '', 'faretrail path', 32)));
+  const derived = ({ key }: NamedKey) => new Uint8Array(hkdfSync('sha256', key, '', 'faretrail path', 32));
+  const first = derived(keys[0]);
+  const all = keys.map(derived);
 
   const macOf = ({ account, eventType, generation }: WebhookAddress, key: Uint8Array): Buffer =>
     createHmac('sha256', key).update(`${account}/${eventType}/${generation}`).digest();
 
   return {
-    pathOf(address) {
-      if (!first) throw new RangeError('a key ring is never empty');
+    /** `/webhooks/<account>/<eventType>/<generation>.<mac>`, under the first key. Holds a secret: never log it. */
+    pathOf(address: WebhookAddress): string {
       const mac = macOf(address, first).toString('base64url');
       return `/webhooks/${address.account}/${address.eventType}/${address.generation}.${mac}`;
     },
-    readCapability(key, capability) {
+    /** Reads the last segment of a path. The generation if its mac was made by us under any key, else undefined. */
+    readCapability(key: SubscriptionKey, capability: string): string | undefined {
       const [generation = '', mac = '', ...rest] = capability.split('.');
       if (rest.length > 0 || !generationPattern.test(generation) || !macPattern.test(mac)) return undefined;
       const given = Buffer.from(mac, 'base64url');
-      const isOurs = [first, ...others].some(
-        (each) => each && timingSafeEqual(macOf({ ...key, generation }, each), given),
-      );
+      const isOurs = all.some((each) => timingSafeEqual(macOf({ ...key, generation }, each), given));
       return isOurs ? generation : undefined;
     },
   };

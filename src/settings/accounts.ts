@@ -15,7 +15,7 @@ export type AccountSettings = Omit<Account, 'clientSecret'>;
 export const hasSecret = (account: AccountSettings): account is Account => 'clientSecret' in account;
 
 /** What accounts take from the other settings. */
-export interface AccountDefaults {
+interface AccountDefaults {
   poll: Required<Cadence>;
   watch: Watch;
   requestsPerSecond: number;
@@ -23,14 +23,9 @@ export interface AccountDefaults {
   withSecrets: boolean;
 }
 
-export interface AccountsRead {
-  accounts: AccountSettings[];
-  /** Variables that the file names as places of secrets; null when the file could not be read. */
-  secretVariables: ReadonlySet<string> | null;
-}
-
-/** All accounts of the environment and of the accounts file. */
-export function readAccounts(read: EnvReader, defaults: AccountDefaults): AccountsRead {
+/** All accounts of the environment and of the accounts file, and the variables that the file names as places of secrets; null when it could not
+ *  be read. */
+export function readAccounts(read: EnvReader, defaults: AccountDefaults) {
   const fromEnv = rideInterfaces.flatMap((name) => readEnvAccount(name, read, defaults));
   const file = read.text(accountsFile) === undefined ? { json: { accounts: {} } } : read.jsonFile(accountsFile);
   const fromFile = file ? readAccountsFile(file.json, read, defaults) : [];
@@ -43,27 +38,25 @@ export function readAccounts(read: EnvReader, defaults: AccountDefaults): Accoun
 
 function readEnvAccount(name: RideInterface, read: EnvReader, defaults: AccountDefaults): AccountSettings[] {
   const prefix = `FARETRAIL_${name.toUpperCase()}`;
-  const hasCompany = actsForCompany[name];
-  const required = [`${prefix}_BASE_URL`, `${prefix}_CLIENT_ID`, ...(hasCompany ? [`${prefix}_ID`] : [])];
-  const optional = [
-    ...(hasCompany ? [`${prefix}_AUTH_URL`] : []),
-    ...[`${prefix}_CLIENT_SECRET`, `${prefix}_CLIENT_SECRET_FILE`],
-  ];
-  if ([...required, ...optional].map((variable) => read.text(variable)).every((value) => value === undefined))
-    return [];
+  const ofCompany = actsForCompany[name] ? { authUrl: 'AUTH_URL', businessId: 'ID' } : {};
+  const variables: Record<string, string> = { baseUrl: 'BASE_URL', clientId: 'CLIENT_ID', ...ofCompany };
+  const given = Object.entries(variables).flatMap(([field, end]) => {
+    const value = read.text(`${prefix}_${end}`);
+    return value === undefined ? [] : [[field, value]];
+  });
+  const hasSecret = read.isSecretSet(`${prefix}_CLIENT_SECRET`);
+  if (given.length === 0 && !hasSecret) return [];
 
-  for (const variable of required) {
-    if (!read.text(variable)) read.refuse(variable, `missing; set it, or unset every ${prefix}_* variable`);
+  const place = { clientSecret: { env: `${prefix}_CLIENT_SECRET` } };
+  const entry = AccountEntry.safeParse({ interface: name, ...place, ...Object.fromEntries(given) });
+  for (const { path, message } of entry.error?.issues ?? []) {
+    const field = String(path[0]);
+    const isGiven = given.some(([known]) => known === field);
+    const problem = isGiven ? message : `missing; set it, or unset every ${prefix}_* variable`;
+    read.refuse(`${prefix}_${variables[field]}`, problem);
   }
-  const baseUrl = read.baseUrl(`${prefix}_BASE_URL`);
-  const authUrl = hasCompany ? read.baseUrl(`${prefix}_AUTH_URL`) : undefined;
-  const clientId = read.text(`${prefix}_CLIENT_ID`);
-  const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-  const businessId = hasCompany ? read.matching(`${prefix}_ID`, uuid, 'must be the UUID of the company') : undefined;
   const secret = defaults.withSecrets ? readEnvSecret(prefix, read) : undefined;
-  if (!baseUrl || !clientId) return [];
-  const given = { interface: name, baseUrl, clientId, authUrl, ...(businessId && { businessId }) };
-  return [toAccount(toAccountName(name), given, defaults, secret)];
+  return entry.success ? [toAccount(toAccountName(name), entry.data, defaults, secret)] : [];
 }
 
 function readEnvSecret(prefix: string, read: EnvReader): string | undefined {
@@ -86,32 +79,20 @@ function readEntry(key: string, json: unknown, read: EnvReader, defaults: Accoun
   // Looked up beside the entry, not after it, so that one run finds both an unknown field and an unset variable.
   const secret = defaults.withSecrets ? readEntrySecret(key, json, read) : undefined;
   if (!entry.success) refuseIssues(entry.error, ['accounts', key], read);
-  if (!entry.success || !name) return [];
-  const { clientSecret: _place, ...given } = entry.data;
-  return [toAccount(name, given, defaults, secret)];
+  return entry.success && name ? [toAccount(name, entry.data, defaults, secret)] : [];
 }
-
-/** An account as its variables or its entry give it. */
-type GivenAccount = Pick<Account, 'interface' | 'baseUrl' | 'clientId' | 'businessId'> &
-  Pick<AccountEntry, 'requestsPerSecond' | 'poll' | 'watch' | 'untracked'> & { authUrl?: string | undefined };
 
 /** What is not given comes from the other settings. */
 function toAccount(
   name: AccountName,
-  { authUrl, requestsPerSecond, poll, watch, untracked, ...given }: GivenAccount,
+  { clientSecret: _place, requestsPerSecond, poll, watch, untracked, ...given }: AccountEntry,
   defaults: AccountDefaults,
   secret: string | undefined,
 ): AccountSettings {
   const account: AccountSettings = {
-    ...given,
-    name,
-    authUrl: authUrl ?? given.baseUrl,
+    ...{ name, authUrl: given.baseUrl, ...given },
     requestsPerSecond: requestsPerSecond ?? defaults.requestsPerSecond,
-    poll: {
-      activeMs: poll?.activeMs ?? defaults.poll.activeMs,
-      reservedMs: poll?.reservedMs ?? defaults.poll.reservedMs,
-      pushedMs: poll?.pushedMs ?? defaults.poll.pushedMs,
-    },
+    poll: { ...defaults.poll, ...poll },
     watch: {
       ...defaults.watch,
       ...watch,

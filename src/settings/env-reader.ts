@@ -5,10 +5,8 @@ import { type KeyForm, type KeyRing, keyRecipe, parseKeyRing } from '../sealing/
 import type { PayloadEncryption } from '../sealing/payload-codec.js';
 
 export type Env = Readonly<Record<string, string | undefined>>;
-export type ReadFile = (path: string) => string;
-
 /** Reads the files that settings name; tests put their own in its place. */
-export const readFileFromDisk: ReadFile = (path) => readFileSync(path, 'utf8');
+export type ReadFile = (path: string) => string;
 
 /** Strict readers of single variables. An empty value counts as unset; a bad one becomes a problem and `undefined`. */
 export class EnvReader {
@@ -19,7 +17,7 @@ export class EnvReader {
   /** Every variable that was looked up, whether it is set or not. */
   readonly #names = new Set<string>();
 
-  constructor(env: Env, readFile: ReadFile = readFileFromDisk) {
+  constructor(env: Env, readFile: ReadFile = (path) => readFileSync(path, 'utf8')) {
     this.#env = env;
     this.#readFile = readFile;
   }
@@ -49,10 +47,7 @@ export class EnvReader {
   port(name: string): number | undefined {
     // A Kubernetes service of a matching name sets these variables to an address such as tcp://10.0.0.1:80.
     if (serviceAddress.test(this.text(name) ?? ''))
-      return this.refuse(
-        name,
-        'set by a Kubernetes service link, not by you; add enableServiceLinks: false to the pod',
-      );
+      return this.refuse(name, 'set by a Kubernetes service link, not by you; add enableServiceLinks: false to pods');
     return this.integer(name, { min: 0, max: 65_535 });
   }
 

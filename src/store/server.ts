@@ -53,8 +53,7 @@ async function connect(address: string): Promise<Pick<FoundServer, 'way' | 'conn
   let failure: unknown;
   for (const way of waysTo(address)) {
     const { address: connectionString } = way;
-    const ssl = way.ssl();
-    const connection = { connectionString, ssl, connectionTimeoutMillis: connectWithinMs, application_name: schema };
+    const connection = { connectionString, connectionTimeoutMillis: connectWithinMs, application_name: schema };
     const client = newClient({ ...connection, query_timeout: answerWithinMs });
     try {
       await client.connect();

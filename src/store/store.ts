@@ -35,24 +35,68 @@ interface Waiting {
 
 /** Makes or upgrades the tables at once, or before its first write: a store that is away holds nothing up. */
 export function openStore(address: string, { connections = 1 }: { connections?: number } = {}) {
+  const { open, query, close } = createConnections(address, connections);
+  const recorder = createRecorder(query);
+
+  async function rowsIn(text: string, { account, orderId }: FollowOrderKey): Promise<number> {
+    const { rows } = await query<{ rows: string }>(text, [account, orderId]);
+    return Number(rows[0]?.rows);
+  }
+
+  open().catch(() => undefined);
+  return {
+    /** Resolves when the change is committed, also if it was there already. Rejects within seconds when that is not known. */
+    record: recorder.record,
+    /** Makes or upgrades the tables, writes and erases as usual, and takes that back. Rejects as they would; tells what was found at the server. */
+    async rehearse(): Promise<Pick<Way, 'said' | 'isSafe'> & Pick<FoundServer, 'newer'>> {
+      const { pool, way, newer } = await open();
+      const client = await pool.connect();
+      try {
+        await client.query('begin');
+        await client.query(recording, [JSON.stringify(sample)]);
+        await client.query(erasing, [sampleKey.account, sampleKey.orderId]);
+        return { said: way.said, isSafe: way.isSafe, newer };
+      } finally {
+        await client.query('rollback').catch(() => undefined);
+        client.release(true);
+      }
+    },
+    /** The rows that a statement finds. Rejects within seconds when the store does not answer. */
+    read: async <Row extends QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> =>
+      (await query<Row>(text, values)).rows,
+    /** The rows about an order: its changes, its ride, receipts and attention. */
+    countRows: (key: FollowOrderKey): Promise<number> => rowsIn(counting, key),
+    /** Removes them, and the order. Returns how many there were. */
+    erase: (key: FollowOrderKey): Promise<number> => rowsIn(erasing, key),
+    async close(): Promise<void> {
+      await recorder.done();
+      await close();
+    },
+  };
+}
+
+type Query = <Row extends QueryResultRow>(text: string, values: unknown[]) => Promise<QueryResult<Row>>;
+
+type Opened = FoundServer & { pool: Pool };
+
+/** Connections to the server that is found there now. */
+function createConnections(address: string, most: number) {
   let opened: Promise<Opened> | null = null;
-  let waiting: Waiting[] = [];
-  let writing: Promise<void> | null = null;
 
   /** Once; after a failure, again with the next call. */
   const open = (): Promise<Opened> => {
-    opened ??= connect(address, connections).catch((error: unknown) => {
+    opened ??= connect(address, most).catch((error: unknown) => {
       opened = null;
       throw error;
     });
     return opened;
   };
 
-  async function query<Row extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<Row>> {
+  const query: Query = async (text, values) => {
     const used = open();
     const { pool } = await used;
     try {
-      return await pool.query<Row>(text, values);
+      return await pool.query(text, values);
     } catch (error) {
       // What is there now may be another server, in another state.
       if (!isAboutData(error) && opened === used) {
@@ -61,12 +105,21 @@ export function openStore(address: string, { connections = 1 }: { connections?: 
       }
       throw error;
     }
-  }
+  };
+  return {
+    open,
+    query,
+    async close(): Promise<void> {
+      const last = await opened?.catch(() => null);
+      await last?.pool.end();
+    },
+  };
+}
 
-  async function rowsIn(text: string, { account, orderId }: FollowOrderKey): Promise<number> {
-    const { rows } = await query<{ rows: string }>(text, [account, orderId]);
-    return Number(rows[0]?.rows);
-  }
+/** Records changes, those that come together in one transaction. */
+function createRecorder(query: Query) {
+  let waiting: Waiting[] = [];
+  let writing: Promise<void> | null = null;
 
   /** One transaction at a time; what comes meanwhile goes into the next. */
   async function writeAll(): Promise<void> {
@@ -93,43 +146,14 @@ export function openStore(address: string, { connections = 1 }: { connections?: 
     }
   }
 
-  open().catch(() => undefined);
   return {
-    /** Resolves when the change is committed, also if it was there already. Rejects within seconds when that is not known. */
     record: (change: StoredChange): Promise<void> =>
       new Promise((resolve, reject) => {
         waiting.push({ change, resolve, reject });
         writing ??= writeAll();
       }),
-    /** Makes or upgrades the tables. Rejects within seconds when the store does not answer. */
-    async prepare(): Promise<void> {
-      await open();
-    },
-    /** Writes and erases as usual, and takes it back. Rejects as they would; tells what was found at the server. */
-    async rehearse(): Promise<Pick<Way, 'said' | 'isSafe'> & Pick<FoundServer, 'newer'>> {
-      const { pool, way, newer } = await open();
-      const client = await pool.connect();
-      try {
-        await client.query('begin');
-        await client.query(recording, [JSON.stringify(sample)]);
-        await client.query(erasing, [sampleKey.account, sampleKey.orderId]);
-        return { said: way.said, isSafe: way.isSafe, newer };
-      } finally {
-        await client.query('rollback').catch(() => undefined);
-        client.release(true);
-      }
-    },
-    /** The rows that a statement finds. Rejects within seconds when the store does not answer. */
-    read: async <Row extends QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> =>
-      (await query<Row>(text, values)).rows,
-    /** The rows about an order: its changes, its ride, receipts and attention. */
-    countRows: (key: FollowOrderKey): Promise<number> => rowsIn(counting, key),
-    /** Removes them, and the order. Returns how many there were. */
-    erase: (key: FollowOrderKey): Promise<number> => rowsIn(erasing, key),
-    async close(): Promise<void> {
+    async done(): Promise<void> {
       await writing;
-      const last = await opened?.catch(() => null);
-      await last?.pool.end();
     },
   };
 }
@@ -140,8 +164,6 @@ const toStorable = (_: string, value: unknown): unknown =>
 
 /** SQLSTATE classes 22 and 23. */
 const isAboutData = (error: unknown): boolean => error instanceof DatabaseError && /^2[23]/.test(error.code ?? '');
-
-type Opened = FoundServer & { pool: Pool };
 
 async function connect(address: string, max: number): Promise<Opened> {
   const server = await findServer(address);

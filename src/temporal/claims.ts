@@ -3,7 +3,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Claims, RunName } from '../activities/index.js';
 import { type Claim, claimedSignal } from '../workflows/messages.js';
-import { hasCode } from './run-errors.js';
 import { decodeAll, type HistoryEvents, runOf } from './runs.js';
 
 // An activity cannot know from Temporal whether it was tried before: an operator who resets it sets its attempt to 1, and who resets the run
@@ -20,7 +19,7 @@ export const createClaims = (client: Client, stores = false): Claims => ({
   async takeAsked(run, name, updateId) {
     return await isFirst(client, { run, name: `${name} ${updateId ?? ''}`, stores }, async () => {
       const own = await eventsOf(client, run);
-      return wasResetSince(own, updateId) ? [] : [own];
+      return !own || wasResetSince(own, updateId) ? [] : [own];
     });
   },
 });
@@ -48,7 +47,8 @@ async function isFirst(
   }
 }
 
-const eventsOf = (client: Client, { workflowId, runId }: RunName): Promise<HistoryEvents> =>
+/** Undefined: past its retention. */
+const eventsOf = (client: Client, { workflowId, runId }: RunName): Promise<HistoryEvents | undefined> =>
   runOf(client, workflowId, runId).events({ withinMs });
 
 /** Was the run reset after it took this update? The server marks an update that it sends again after a reset as admitted. */
@@ -65,25 +65,18 @@ function wasResetSince(events: HistoryEvents, updateId: string | null): boolean 
   );
 }
 
-/** See `SilenceActivityPorts.wasReset`. A run that was reset may continue as new at once. */
+/** See `WasReset` of the activities. A run that was reset may continue as new at once. */
 export const createResetReader =
   (client: Client) =>
   async ({ workflowId, runId }: RunName, after: number): Promise<boolean> => {
     for (let next: string | null | undefined = runId; next; ) {
-      const events: HistoryEvents = (await keptEvents(client, { workflowId, runId: next })) ?? [];
+      const events: HistoryEvents = (await eventsOf(client, { workflowId, runId: next })) ?? [];
       const since = events.filter(({ eventTime }) => toMs(eventTime) >= after);
       if (runsNamedIn(since, 'before').length > 0) return true;
       next = since[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
     }
     return false;
   };
-
-/** Null: past its retention. */
-const keptEvents = (client: Client, run: RunName): Promise<HistoryEvents | null> =>
-  eventsOf(client, run).catch((error: unknown) => {
-    if (hasCode(error, 'NotFound')) return null;
-    throw error;
-  });
 
 const toMs = (time: HistoryEvents[number]['eventTime']): number =>
   Number(time?.seconds ?? 0) * 1_000 + Number(time?.nanos ?? 0) / 1_000_000;
@@ -93,12 +86,13 @@ async function historiesBehind(client: Client, run: RunName): Promise<HistoryEve
   const histories: HistoryEvents[] = [];
   const seen = new Set([run.runId]);
   const own = await eventsOf(client, run);
+  if (!own) return [];
   const left = [...runsNamedIn(own, 'before')];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     if (seen.has(next)) continue;
     seen.add(next);
-    const events = await keptEvents(client, { ...run, runId: next });
-    if (events === null) return [];
+    const events = await eventsOf(client, { ...run, runId: next });
+    if (!events) return [];
     histories.push(events);
     left.push(...runsNamedIn(events, 'before'), ...runsNamedIn(events, 'after'));
   }

@@ -151,7 +151,7 @@ async function toConnectionError(
       `Temporal at ${address} refuses us (namespace "${namespace}"); check TEMPORAL_API_KEY or the client certificate`,
       { cause },
     );
-  const fault = await findTlsFault({ address, tls }, cause);
+  const fault = await findTlsFault(address, tls, cause);
   if (fault !== undefined)
     return new TemporalConnectionError('TemporalTlsFailed', `Temporal at ${address}: ${fault}`, { cause });
   return new TemporalConnectionError(
@@ -169,13 +169,6 @@ export const promptConnectionOptions = {
   channelArgs: { ...directly, 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 },
   interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxIntervalMs: () => 500 }))],
 } as const satisfies ConnectionOptions;
-
-/** The target of a connection, as Temporal's client takes it. */
-interface TlsTarget {
-  /** `host:port`. */
-  address: string;
-  tls?: TLSConfig | boolean | null | undefined;
-}
 
 const refused =
   'it refuses our client certificate, or wants one: check TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH';
@@ -209,13 +202,14 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   [/ALERT_(\w+_)?(CERTIFICATE|CERT|CA)/, refused],
 ];
 
+const tlsWithinMs = 3_000;
 const remedyOf = (said: string): string | undefined => remedies.find(([form]) => form.test(said))?.[1];
 
 /**
  * Why the TLS connection failed, with the setting to check; undefined without TLS, and for any other reason. Where `cause` gives no
  * reason, this opens a connection of its own to find out.
  */
-function findTlsFault({ address, tls }: TlsTarget, cause: unknown, withinMs = 3_000): Promise<string | undefined> {
+function findTlsFault(address: string, tls: ConnectionOptions['tls'], cause: unknown): Promise<string | undefined> {
   if (!tls) return Promise.resolve(undefined);
   const known = cause instanceof Error ? remedyOf(cause.message) : undefined;
   if (known !== undefined) return Promise.resolve(known);
@@ -228,7 +222,7 @@ function findTlsFault({ address, tls }: TlsTarget, cause: unknown, withinMs = 3_
       resolve(fault);
       socket.destroy();
     };
-    socket.setTimeout(withinMs, () => tell(undefined));
+    socket.setTimeout(tlsWithinMs, () => tell(undefined));
     socket.on('secureConnect', () => {
       isGreeted = true;
     });

@@ -6,8 +6,7 @@ import { pMapIterable, pMapSkip } from 'p-map';
 import type { ReplayReport } from '../activities/index.js';
 import { toWorkerDataConverter } from '../sealing/data-converter.js';
 import type { PayloadEncryption } from '../sealing/payload-codec.js';
-import { hasCode } from './run-errors.js';
-import { type HistoryEvents, runOf } from './runs.js';
+import { runOf } from './runs.js';
 import { bundlePath } from './workflow-code.js';
 
 /** A run whose history does what today's workflows do, if `error` is null. */
@@ -32,8 +31,8 @@ export async function* replayRuns(
   payloads: PayloadEncryption,
 ): AsyncGenerator<Replayed> {
   const fetchOne = async ({ workflowId, runId }: { workflowId: string; runId: string }) => {
-    const history = await fetchHistory(client, workflowId, runId);
-    return history === null ? pMapSkip : { workflowId, runId, history };
+    const events = await runOf(client, workflowId, runId).events({ withinMs: fetchWithinMs });
+    return events ? { workflowId, runId, history: { events } } : pMapSkip;
   };
   const fetched = pMapIterable(client.workflow.list({ query }), fetchOne, { concurrency: atOnce });
   const histories = fetched[Symbol.asyncIterator]();
@@ -61,19 +60,6 @@ function prepareReplays(payloads: PayloadEncryption): ReplayWorkerOptions {
     workflowBundle: { codePath: bundlePath({ encodesFailures: payloads.encrypts }) },
     dataConverter: toWorkerDataConverter(payloads),
   };
-}
-
-async function fetchHistory(
-  client: Client,
-  workflowId: string,
-  runId: string,
-): Promise<{ events: HistoryEvents } | null> {
-  try {
-    return { events: await runOf(client, workflowId, runId).events({ withinMs: fetchWithinMs }) };
-  } catch (error) {
-    if (hasCode(error, 'NotFound')) return null;
-    throw error;
-  }
 }
 
 const command = fileURLToPath(new URL('../starter.js', import.meta.url));

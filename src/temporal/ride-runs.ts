@@ -35,7 +35,7 @@ export function createFollowedOrders(client: Client, taskQueue: string): Followe
         if (found?.isOpen) return null;
         if (!found) return toFailedEnd(undefined);
         const trail = readTrail(await run.result(soon));
-        return trail === null ? noTrail : { kind: 'trail', trail };
+        return trail === null ? toFailedEnd(undefined) : { kind: 'trail', trail };
       } catch (error) {
         const failure = failureBehind(error);
         if (failure || hasCode(error, 'NotFound')) return toFailedEnd(failure);
@@ -53,17 +53,11 @@ export function createFollowedOrders(client: Client, taskQueue: string): Followe
   };
 }
 
-const noTrail: FollowedEnd = {
-  kind: 'failed',
-  type: 'NotFollowed',
-  message: 'The run with the id of this order has ended without a trail, so it did not follow the order.',
-};
-
 function toFailedEnd(failure: Error | undefined): FollowedEnd {
   if (failure instanceof ApplicationFailure && failure.type) {
     return { kind: 'failed', type: failure.type, message: failure.message };
   }
-  const message = 'The run that followed the order was cancelled or terminated, or Temporal no longer knows it.';
+  const message = 'The run of the order was cancelled or terminated, left no trail, or is no longer known to Temporal.';
   return { kind: 'failed', type: 'NotFollowed', message };
 }
 
@@ -82,13 +76,10 @@ export function createRequestedRides(client: Client): RequestedRides {
         const refusal = toFinal(failureBehind(error));
         if (refusal) throw refusal;
         if (hasCode(error, 'NoAnswer')) return null;
-        if (hasCode(error, 'AlreadyEnded')) {
+        if (hasCode(error, 'AlreadyEnded'))
           throw failure('AlreadyEnded', 'The ride has ended; the result of requestRide says how.');
-        }
-        if (hasCode(error, 'NotFound')) {
-          const message = `Temporal remembers no ride ${key.requestId} of account ${key.account}.`;
-          throw failure('RideNotRequested', message);
-        }
+        if (hasCode(error, 'NotFound'))
+          throw failure('RideNotRequested', `Temporal remembers no ride ${key.requestId} of account ${key.account}.`);
         throw error;
       }
     },

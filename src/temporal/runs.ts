@@ -26,34 +26,6 @@ export interface CallOptions {
   withinMs?: number;
 }
 
-/** One run by its workflow id, whether it exists or not. Every call rejects with `FaretrailClientError` where we know what an error of
- *  Temporal means, otherwise with that error. */
-export interface Run<W extends Workflow> {
-  readonly workflowId: string;
-  /** What Temporal itself knows of the run; that needs no worker. Undefined: Temporal remembers no such run. */
-  find(options?: CallOptions): Promise<FoundRun | undefined>;
-  /** Needs a worker. The run may have ended. */
-  query<Answer>(definition: QueryDefinition<Answer> | string, options?: CallOptions): Promise<Answer>;
-  /** The run carries out the update once, even when this process has to send it again. `AlreadyEnded`: the run takes no more updates. */
-  update<Answer, Args extends unknown[]>(
-    definition: UpdateDefinition<Answer, Args> | string,
-    args: Args,
-    options?: CallOptions & { updateId?: string },
-  ): Promise<Answer>;
-  /** Needs no worker. False when there is no open run; `closed` says why. */
-  signal<Argument>(
-    definition: SignalDefinition<[Argument]> | string,
-    argument: Argument,
-    options?: CallOptions,
-  ): Promise<boolean>;
-  /** Why a run takes no messages: `AlreadyEnded` or `NotFound`. The server's answer to a message does not tell them apart. */
-  closed(options?: CallOptions): Promise<FaretrailClientError>;
-  /** The history, not decrypted. */
-  events(options?: CallOptions): Promise<HistoryEvents>;
-  /** Waits for the end. */
-  result(options?: CallOptions): Promise<WorkflowResultType<W>>;
-}
-
 /** The events of a run, oldest first. */
 export type HistoryEvents = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>;
 
@@ -82,8 +54,11 @@ export const toRunTimes = ({
   endedAt: closeTime?.toISOString() ?? null,
 });
 
-/** The newest run with this workflow id, and the runs that it continues as new; with `runId` only that run. */
-export function runOf<W extends Workflow>(client: Client, workflowId: string, runId?: string): Run<W> {
+/**
+ * The newest run with this workflow id, and the runs that it continues as new; with `runId` only that run. It need not exist. Every call
+ * rejects with `FaretrailClientError` where we know what an error of Temporal means, otherwise with that error.
+ */
+export function runOf<W extends Workflow>(client: Client, workflowId: string, runId?: string) {
   const handle = client.workflow.getHandle<W>(workflowId, runId, { followRuns: runId === undefined });
   const inTime = async <T>({ withinMs }: CallOptions, call: () => Promise<T>): Promise<T> => {
     try {
@@ -93,14 +68,17 @@ export function runOf<W extends Workflow>(client: Client, workflowId: string, ru
     }
   };
   return {
-    workflowId,
-    find: (options = {}) => inTime(options, () => describe(handle)),
-    query: (definition, options = {}) => inTime(options, () => repeatWhenLost(() => handle.query(definition))),
+    /** What Temporal itself knows of the run; that needs no worker. Undefined: Temporal remembers no such run. */
+    find: (options: CallOptions = {}) => inTime(options, () => describe(handle)),
+    /** Needs a worker. The run may have ended. */
+    query: <Answer>(definition: QueryDefinition<Answer> | string, options: CallOptions = {}): Promise<Answer> =>
+      inTime(options, () => repeatWhenLost(() => handle.query(definition))),
+    /** The run carries out the update once, even when this process has to send it again. `AlreadyEnded`: the run takes no more updates. */
     update<Answer, Args extends unknown[]>(
       definition: UpdateDefinition<Answer, Args> | string,
       args: Args,
       { updateId = randomUUID(), ...options }: CallOptions & { updateId?: string } = {},
-    ) {
+    ): Promise<Answer> {
       const name = typeof definition === 'string' ? definition : definition.name;
       const send = () => handle.executeUpdate<Answer, [unknown, ...unknown[]]>(name, { args: args as never, updateId });
       return inTime(options, async () => {
@@ -109,14 +87,23 @@ export function runOf<W extends Workflow>(client: Client, workflowId: string, ru
         return done.answer;
       });
     },
-    signal: (definition, argument, options = {}) =>
+    /** Needs no worker. False when there is no open run; `closed` says why. */
+    signal: <Argument>(
+      definition: SignalDefinition<[Argument]> | string,
+      argument: Argument,
+      options: CallOptions = {},
+    ): Promise<boolean> =>
       inTime(options, async () => {
         const sent = handle.signal(definition, argument).then(() => true);
         return (await orUndefined(sent)) ?? false;
       }),
-    closed: (options = {}) => inTime(options, () => whyClosed(handle)),
-    events: (options = {}) => inTime(options, async () => (await handle.fetchHistory()).events ?? []),
-    result: (options = {}) => inTime(options, () => handle.result()),
+    /** Why a run takes no messages: `AlreadyEnded` or `NotFound`. The server's answer to a message does not tell them apart. */
+    closed: (options: CallOptions = {}) => inTime(options, () => whyClosed(handle)),
+    /** The history, not decrypted. Undefined: Temporal remembers no such run. */
+    events: (options: CallOptions = {}) =>
+      inTime(options, () => orUndefined(handle.fetchHistory().then(({ events }) => events ?? []))),
+    /** Waits for the end. */
+    result: (options: CallOptions = {}): Promise<WorkflowResultType<W>> => inTime(options, () => handle.result()),
   };
 }
 

@@ -52,6 +52,16 @@ export const singleRunStart = <Input>(workflowId: string, input: Input, taskQueu
   staticSummary,
 });
 
+/** Starts a run that serves a whole installation or account, unless it runs already. It may start again after its end. */
+export async function startServing(
+  client: Client,
+  type: string,
+  options: { workflowId: string; taskQueue: string; args: unknown[]; staticSummary: string },
+): Promise<void> {
+  const policies = { workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING' } as const;
+  await client.withDeadline(Date.now() + 5_000, () => client.workflow.start(type, { ...options, ...policies }));
+}
+
 /** Options of a start of `businessCall`. One key is one call, even when it failed: a call with an unknown outcome must never have
  *  a second effect. */
 export const businessCallStart = (input: BusinessCallInput, taskQueue: string) =>
@@ -213,9 +223,8 @@ export async function readLeft(
 
 async function readEvents(client: Client, key: FollowOrderKey, runId: string): Promise<HistoryEvents | 'unreadable'> {
   try {
-    return await runOf(client, followOrderId(key), runId).events();
+    return (await runOf(client, followOrderId(key), runId).events()) ?? [];
   } catch (error) {
-    if (hasCode(error, 'NotFound')) return [];
     if (isGrpc(error, 'PERMISSION_DENIED')) return 'unreadable'; // to a narrow authorizer for ingresses
     throw error;
   }

@@ -9,17 +9,8 @@ import { runOf } from './runs.js';
 /** Short, since every call of an account waits for the lease. */
 const defaultDeadlineMs = 5_000;
 
-interface TokenLeaseOptions {
-  /** Default 5 s. */
-  deadlineMs?: number;
-}
-
 /** The fleet's token leases: `accessToken` workflows on `taskQueue`, read by their memo. */
-export function createTokenLeases(
-  client: Client,
-  taskQueue: string,
-  { deadlineMs = defaultDeadlineMs }: TokenLeaseOptions = {},
-): TokenLeases {
+export function createTokenLeases(client: Client, taskQueue: string, deadlineMs = defaultDeadlineMs): TokenLeases {
   return {
     async read(key) {
       const found = await runOf(client, accessTokenId(key)).find({ withinMs: deadlineMs });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client, ConnectionLike } from '@temporalio/client';
+import type { Client, ConnectionLike, WorkflowExecutionInfo } from '@temporalio/client';
 import { type AttentionCode, concernCodes, troubleCodes } from '../domain/attention.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
@@ -134,10 +134,34 @@ const call = <R>(services: SearchAttributeServices, request: () => Promise<R>): 
 // Temporal Cloud has no operator service; the code of its answer has changed over time.
 const isDenial = (error: unknown): boolean => isGrpc(error, 'PERMISSION_DENIED', 'UNIMPLEMENTED', 'UNAUTHENTICATED');
 
-/** Counts the runs of a task queue that are open and meet this condition. */
+/** The runs of a task queue that are open and meet this condition. */
+const openRuns = (taskQueue: string, condition: string): string =>
+  `TaskQueue = ${quote(taskQueue)} AND ExecutionStatus = 'Running' AND ${condition}`;
+
+const listWithinMs = 30_000;
+/** A page of the server holds no more. */
+const pageSize = 1_000;
+
+/** What `read` makes of these runs, without nulls; of the newest where there are more than `most`. */
+export async function listOpen<T>(
+  client: Client,
+  { taskQueue, condition, most = Infinity }: { taskQueue: string; condition: string; most?: number },
+  read: (info: WorkflowExecutionInfo) => T | null,
+): Promise<T[]> {
+  const found: T[] = [];
+  await client.withDeadline(Date.now() + listWithinMs, async () => {
+    for await (const info of client.workflow.list({ query: openRuns(taskQueue, condition), pageSize })) {
+      const one = read(info);
+      if (one !== null) found.push(one);
+      if (found.length >= most) break;
+    }
+  });
+  return found;
+}
+
 async function countOpen(client: Client, taskQueue: string, condition: string, withinMs: number): Promise<number> {
-  const query = `TaskQueue = ${quote(taskQueue)} AND ExecutionStatus = 'Running' AND ${condition}`;
-  return (await client.withDeadline(Date.now() + withinMs, () => client.workflow.count(query))).count;
+  const count = () => client.workflow.count(openRuns(taskQueue, condition));
+  return (await client.withDeadline(Date.now() + withinMs, count)).count;
 }
 
 const parkedWithinMs = 5_000;

@@ -5,18 +5,16 @@ import { attentionCodes } from '../domain/attention.js';
 import type { AccountName } from '../domain/keys.js';
 import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import { accountQueueOf } from '../domain/task-queues.js';
-import type { AccountWatchInput, WatchOrderInput, WatchPulse, WatchStatus } from '../domain/watch.js';
+import type { AccountWatchInput, WatchOrderInput, WatchPulse } from '../domain/watch.js';
 import { accountWatchId, followOrderId, fromFollowOrderId, subscriptionId } from '../domain/workflow-ids.js';
 import { changeSeenSignal, changesCountedSignal, watchedOrderQuery, watchToldSignal } from '../workflows/messages.js';
 import { decodeAll, runOf } from './runs.js';
+import { startServing } from './starts.js';
+import { listOpen } from './visibility.js';
 
 const withinMs = 5_000;
-const listWithinMs = 30_000;
-const pageSize = 1_000;
 /** The run may have to be replayed, with many others. */
 const answerWithinMs = 10_000;
-
-type AccountWatch = (input: AccountWatchInput) => Promise<WatchStatus>;
 
 /** What the search attributes of an order say. */
 const shownOf = (attributes: SearchAttributes) => {
@@ -33,23 +31,14 @@ export function createWatchPort(client: Client, taskQueue: string): WatchPort {
   const countProcesses = createProcessCount((queue) => pollersOf(client, queue));
   return {
     async list(account) {
-      const conditions = [
-        "WorkflowType = 'followOrder'",
-        "ExecutionStatus = 'Running'",
-        `${names.account} = ${quote(account)}`,
-        `TaskQueue = ${quote(taskQueue)}`,
-      ];
-      const found: WatchOrderInput[] = [];
-      await client.withDeadline(Date.now() + listWithinMs, async () => {
-        for await (const info of client.workflow.list({ query: conditions.join(' AND '), pageSize })) {
-          const key = fromFollowOrderId(info.workflowId);
-          const { status: rawStatus, attention, isAnnounced: pushed } = shownOf(info.searchAttributes);
-          const since = info.startTime.toISOString();
-          if (!key || rawStatus === null) continue; // before its first read the run itself asks
-          found.push({ ...key, rawStatus, attention, pushed, since, followedSince: since, scheduledAt: null });
-        }
+      const condition = `WorkflowType = 'followOrder' AND ${names.account} = ${quote(account)}`;
+      return await listOpen<WatchOrderInput>(client, { taskQueue, condition }, (info) => {
+        const key = fromFollowOrderId(info.workflowId);
+        const { status: rawStatus, attention, isAnnounced: pushed } = shownOf(info.searchAttributes);
+        const since = info.startTime.toISOString();
+        if (!key || rawStatus === null) return null; // before its first read the run itself asks
+        return { ...key, rawStatus, attention, pushed, since, followedSince: since, scheduledAt: null };
       });
-      return found;
     },
 
     async readShown(key) {
@@ -68,18 +57,13 @@ export function createWatchPort(client: Client, taskQueue: string): WatchPort {
 
     changeSeen: (key, seen) => runOf(client, followOrderId(key)).signal(changeSeenSignal, seen, { withinMs }),
 
-    async start(account) {
-      await client.withDeadline(Date.now() + withinMs, () =>
-        client.workflow.start<AccountWatch>('accountWatch', {
-          workflowId: accountWatchId(account, taskQueue),
-          taskQueue,
-          args: [{ account }],
-          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-          workflowIdConflictPolicy: 'USE_EXISTING',
-          staticSummary: `Polls all live orders of account ${account}`,
-        }),
-      );
-    },
+    start: (account) =>
+      startServing(client, 'accountWatch', {
+        workflowId: accountWatchId(account, taskQueue),
+        taskQueue,
+        args: [{ account } satisfies AccountWatchInput],
+        staticSummary: `Polls all live orders of account ${account}`,
+      }),
 
     tell: async (account, told) =>
       void (await runOf(client, accountWatchId(account, taskQueue)).signal(watchToldSignal, told, { withinMs })),

@@ -5,15 +5,13 @@ import { FaretrailError } from '../domain/errors.js';
 import type { Sealer } from '../sealing/sealer.js';
 import { type Acceptance, type AcceptedSubscriptions, memoLifetimeMs } from './accepted-subscriptions.js';
 import type { Arrival } from './addresses.js';
-import { type BodyReader, deliveryIdOf, keepAll, sealParked, sealUnchecked } from './body-reader.js';
-import type { DeliveryCheck } from './forward/routing.js';
-import { ShareUsedUp } from './forward/routing.js';
+import { type BodyReader, createKeeping, deliveryIdOf, uncheckedOf } from './body-reader.js';
+import { type DeliveryCheck, ShareUsedUp } from './forward/routing.js';
 import { JournalError } from './journal/folder.js';
 import type { IngressObserver } from './observer.js';
 import type { IntakeOutcome } from './problems.js';
 import { openContent, type RawDelivery, readRawDelivery, unpack, unpackerOf } from './raw-delivery.js';
-import type { AcceptedProof, Verdict, Verification } from './verification.js';
-import { createSampling, findSecret } from './verification.js';
+import { type AcceptedProof, createSampling, findSecret, type Verification } from './verification.js';
 
 /** Keeps deliveries: the journal, or Temporal if the journal is off. */
 export interface DeliveryStore {
@@ -47,6 +45,7 @@ export type TakeDelivery = (arrival: Arrival, headers: IncomingHttpHeaders, rawB
 /** The pipeline of a delivery, apart from HTTP. */
 export function createIntake(parts: IntakeParts): TakeDelivery {
   const { subscriptions, verification, observer, reader } = parts;
+  const keepAll = createKeeping(parts.sealer, parts.store.accept);
   const isSampled = createSampling();
 
   async function takeReadable(arrival: Arrival, delivery: RawDelivery): Promise<IntakeAnswer> {
@@ -72,20 +71,15 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
   async function keep(arrival: Arrival, delivery: RawDelivery, isChecked: boolean): Promise<IntakeAnswer> {
     const deliveryId = deliveryIdOf(arrival, delivery.unpacked);
     const found = reader.deliveriesIn(arrival, delivery, deliveryId);
-    if (found.length === 0) return { outcome: 'test', deliveryId };
-
-    const { sealer } = parts;
-    const { headers } = verification;
-    const sealing = isChecked
-      ? sealParked(sealer, found, delivery)
-      : sealUnchecked(sealer, found, delivery, { at: arrival, deliveryId, headers });
-    const kept = Array.isArray(sealing) ? sealing : await sealing;
+    const [first] = found;
+    if (!first) return { outcome: 'test', deliveryId };
+    const answer = { deliveryId, deliveries: found.length };
     try {
-      await keepAll(kept, parts.store.accept);
+      if (isChecked) await keepAll(found);
+      else await keepAll([uncheckedOf(arrival, delivery, first.delivery, deliveryId)], verification.headers);
     } catch (error) {
       return { outcome: toFailure(error), deliveries: found.length }; // some of them may be kept
     }
-    const answer = { deliveryId, deliveries: found.length };
     if (!isChecked) return { outcome: 'unchecked', ...answer };
     const isForwarded = found.some((one) => one.delivery.parkReason === undefined);
     return { outcome: isForwarded ? 'accepted' : 'parked', ...answer };
@@ -93,9 +87,10 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
 
   return async (arrival, headers, rawBody) => {
     try {
-      const unpacked = unpackerOf(headers) === null ? rawBody : await unpack({ headers, rawBody });
+      const content = { headers, rawBody };
+      const unpacked = unpackerOf(headers) === null ? rawBody : await unpack(content);
       if (typeof unpacked === 'string') return { outcome: unpacked };
-      const delivery = readRawDelivery({ headers, rawBody, unpacked });
+      const delivery = readRawDelivery(content, unpacked);
       if (delivery === null) return { outcome: 'notJson' };
       const challenge = reader.challengeIn(delivery);
       if (challenge !== undefined) return { outcome: 'challenge', challenge };
@@ -123,40 +118,45 @@ function toFailure(error: unknown): IntakeOutcome {
   return code === 'JournalUnwritable' ? 'journalUnwritable' : 'unavailable';
 }
 
-interface LaterCheckParts {
-  subscriptions: AcceptedSubscriptions;
-  verification: Verification;
-  sealer: Pick<Sealer, 'unseal'>;
-  /** Keeps the events of a delivery that has passed its check. Resolves once all of them are durable. */
-  keepEvents(delivery: Delivery): Promise<void>;
+interface LaterCheckParts extends Pick<IntakeParts, 'reader' | 'subscriptions' | 'verification'> {
+  sealer: Pick<Sealer, 'seal' | 'unseal'>;
+  /** Resolves once an event of a delivery that has passed its check is durable. */
+  acceptEvent: DeliveryStore['accept'];
 }
 
 /**
- * Makes the check that the ingress skipped while Temporal did not answer. The check applies what the subscription accepted when the
- * delivery came. Throws `FaretrailError` `CheckNotPossibleYet` while it cannot tell whether the delivery is genuine, or `SealingError` when our keys do not open the delivery.
+ * Makes the check that the ingress skipped while Temporal did not answer, and keeps the events of a body that has passed it. The check
+ * applies what the subscription accepted when the delivery came. Throws `FaretrailError` `CheckNotPossibleYet` while it cannot tell whether
+ * the delivery is genuine, or `SealingError` when our keys do not open the delivery.
  */
-export function createLaterCheck({ subscriptions, verification, sealer, keepEvents }: LaterCheckParts): DeliveryCheck {
-  async function verdictOn(delivery: Delivery, accepted: AcceptedProof): Promise<Verdict> {
-    if (!verification.needsSecret || accepted.isSecretLost) return 'verified';
-    if (delivery.sealed === undefined) return 'wrongSecret';
-    const read = readRawDelivery(await openContent(sealer, delivery, delivery.sealed));
-    return read === null ? 'wrongSecret' : verification.verify(read, accepted);
+export function createLaterCheck(parts: LaterCheckParts): DeliveryCheck {
+  const { reader, subscriptions, verification, sealer } = parts;
+  const keepAll = createKeeping(sealer, parts.acceptEvent);
+
+  async function readAgain(delivery: Delivery): Promise<RawDelivery> {
+    const { unpacked, ...content } = await openContent(sealer, delivery, delivery.sealed ?? '');
+    const raw = readRawDelivery(content, unpacked);
+    if (raw === null) throw new FaretrailError('ContentUnreadable', 'a delivery that was JSON is none any more');
+    return raw;
   }
 
   return async (delivery) => {
-    if (delivery.uncheckedGeneration === undefined) return null;
-    const at = Date.parse(delivery.receivedAt);
+    const { uncheckedGeneration: generation, uncheckedEvents, deliveryId } = delivery;
+    if (generation === undefined) return null;
+    const arrivedAt = Date.parse(delivery.receivedAt);
     // A memo read before the delivery came may lack its generation or its secret.
-    const options = { at, readSince: at };
-    const acceptance = await subscriptions.acceptanceOf(delivery, delivery.uncheckedGeneration, options);
+    const options = { at: arrivedAt, readSince: arrivedAt };
+    const acceptance = await subscriptions.acceptanceOf(delivery, generation, options);
     if (acceptance === 'unknown') throw notKnownYet();
     if (acceptance === 'neverSubscribed') return acceptance;
     if (acceptance === 'ended') return 'endedGeneration';
-    const verdict = await verdictOn(delivery, acceptance);
+    if (uncheckedEvents === undefined && (!verification.needsSecret || acceptance.isSecretLost)) return null;
+    const raw = await readAgain(delivery);
+    const verdict = verification.verify(raw, acceptance);
     if (verdict === 'noSecretYet') throw notKnownYet();
-    if (verdict === 'wrongSecret' || delivery.uncheckedEvents === undefined)
-      return verdict === 'wrongSecret' ? verdict : null;
-    await keepEvents(delivery);
+    if (verdict === 'wrongSecret') return verdict;
+    if (uncheckedEvents === undefined) return null;
+    await keepAll(reader.deliveriesIn({ ...delivery, ...uncheckedEvents, generation, arrivedAt }, raw, deliveryId));
     return 'apart';
   };
 }

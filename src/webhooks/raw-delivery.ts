@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
+import { promisify } from 'node:util';
 import { brotliDecompress, inflateRaw, unzip } from 'node:zlib';
 import { isJsonObject, ownValue, readIncomingJson } from '../contracts/json.js';
 import { FaretrailError } from '../domain/errors.js';
@@ -13,13 +14,10 @@ export interface RawContent {
   rawBody: Buffer;
 }
 
-/** The same with its body unpacked. Of a body that came unpacked both are one buffer. */
-export interface UnpackedContent extends RawContent {
-  unpacked: Buffer;
-}
-
 /** A delivery before the ingress reads its fields. */
-export interface RawDelivery extends UnpackedContent {
+export interface RawDelivery extends RawContent {
+  /** The body as it came, if that is not packed. */
+  unpacked: Buffer;
   /** Any JSON value. */
   body: unknown;
   /** Do all JSON parsers read the same in it? */
@@ -27,22 +25,23 @@ export interface RawDelivery extends UnpackedContent {
 }
 
 /** Reads the JSON in the body; null for anything else, invalid UTF-8 included. */
-export function readRawDelivery({ headers, rawBody, unpacked }: UnpackedContent): RawDelivery | null {
+export function readRawDelivery({ headers, rawBody }: RawContent, unpacked: Buffer): RawDelivery | null {
   const json = readIncomingJson(unpacked, { mustBeUtf8: true });
   // No parser reads what is far too deep, but it must at least have an end.
   const isCutShort = json?.flaw === 'TOO_DEEP' && !/[\]}]$/.test(unpacked.toString('latin1').trimEnd());
   return json && !isCutShort ? { headers, rawBody, unpacked, body: json.value, isClear: json.flaw === null } : null;
 }
 
-type Done = (error: NodeJS.ErrnoException | null, unpacked: Buffer) => void;
-type Unpack = (packed: Buffer, limit: { maxOutputLength: number }, done: Done) => void;
+type Unpack = (packed: Buffer, limit: { maxOutputLength: number }) => Promise<Buffer>;
 
+const unzipped: Unpack = promisify(unzip);
+const inflated: Unpack = promisify(inflateRaw);
 /** RFC 9110 section 8.4.1. Some senders leave out the frame of `deflate` (RFC 1950), whose first byte ends in 8. */
 const unpackers: Readonly<Record<string, Unpack>> = {
-  gzip: unzip,
-  'x-gzip': unzip,
-  deflate: (packed, limit, done) => (((packed[0] ?? 8) & 15) === 8 ? unzip : inflateRaw)(packed, limit, done),
-  br: brotliDecompress,
+  gzip: unzipped,
+  'x-gzip': unzipped,
+  deflate: (packed, limit) => (((packed[0] ?? 8) & 15) === 8 ? unzipped : inflated)(packed, limit),
+  br: promisify(brotliDecompress),
 };
 
 /** How to unpack the body; null: it is not packed, as some say by the name of a charset. Undefined: it is packed more than once, or in a
@@ -63,13 +62,12 @@ type Unpacked = Buffer | 'tooLargeUnpacked' | 'notUnpackable';
 export async function unpack({ headers, rawBody }: RawContent): Promise<Unpacked> {
   const unpacker = unpackerOf(headers);
   if (!unpacker) return unpacker === null ? rawBody : 'notUnpackable';
-  const work = (resolve: (unpacked: Unpacked) => void): void =>
-    unpacker(rawBody, { maxOutputLength: maxBodyBytes }, (error, unpacked) => {
-      if (error === null) resolve(unpacked);
-      else if (error.code === 'ERR_BUFFER_TOO_LARGE') resolve('tooLargeUnpacked');
-      else resolve(isUtf8(rawBody) ? rawBody : 'notUnpackable');
+  const work = () =>
+    unpacker(rawBody, { maxOutputLength: maxBodyBytes }).catch((error: NodeJS.ErrnoException): Unpacked => {
+      if (error.code === 'ERR_BUFFER_TOO_LARGE') return 'tooLargeUnpacked';
+      return isUtf8(rawBody) ? rawBody : 'notUnpackable';
     });
-  const unpacking = Promise.resolve(lanes.shift()).then(() => new Promise(work));
+  const unpacking = Promise.resolve(lanes.shift()).then(work);
   lanes.push(unpacking);
   return await unpacking;
 }
@@ -95,21 +93,14 @@ export function sealContent(
 }
 
 /** The inverse of `sealContent`, unpacked. Throws `SealingError`, or `FaretrailError` `ContentUnreadable`. */
-export async function openContent(
-  sealer: Pick<Sealer, 'unseal'>,
-  key: ParkedDeliveryKey,
-  sealed: string,
-): Promise<UnpackedContent> {
+export async function openContent(sealer: Pick<Sealer, 'unseal'>, key: ParkedDeliveryKey, sealed: string) {
   const content: unknown = JSON.parse(await sealer.unseal(sealed, parkedDeliveryId(key)));
   const body = ownValue(content, 'body');
   const headers = ownValue(content, 'headers');
-  const isOurs = typeof body === 'string' && isJsonObject(headers);
-  const raw = {
-    headers: (isOurs ? headers : {}) as IncomingHttpHeaders,
-    rawBody: Buffer.from(isOurs ? body : '', 'base64'),
-  };
+  const notOurs = () => new FaretrailError('ContentUnreadable', 'the sealed content of a delivery is not in our form');
+  if (typeof body !== 'string' || !isJsonObject(headers)) throw notOurs();
+  const raw: RawContent = { headers: headers as IncomingHttpHeaders, rawBody: Buffer.from(body, 'base64') };
   const unpacked = await unpack(raw);
-  if (!isOurs || typeof unpacked === 'string')
-    throw new FaretrailError('ContentUnreadable', 'the sealed content of a delivery is not in our form');
+  if (typeof unpacked === 'string') throw notOurs();
   return { ...raw, unpacked };
 }

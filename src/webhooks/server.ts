@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { ContractProfile } from '../contracts/contract-profile.js';
-import { type Challenge, findChallenge } from '../contracts/delivery-body.js';
+import { findChallenge } from '../contracts/delivery-body.js';
 import { cannotListen } from '../domain/errors.js';
 import type { Address, Addresses } from './addresses.js';
 import type { IntakeAnswer, TakeDelivery } from './intake.js';
@@ -34,7 +34,7 @@ export interface IngressServerOptions {
   takeDelivery: TakeDelivery;
   /** What the service wants back before it accepts an address. */
   challenge: ContractProfile['delivery']['challenge'];
-  observer: Pick<IngressObserver, 'delivery' | 'failure'>;
+  observer: Pick<IngressObserver, 'delivery' | 'body' | 'failure'>;
   /** Gives a page for probes or Prometheus; null: they are at a port of their own. */
   readPage: ReadPage | null;
   deadlines?: Partial<Deadlines>;
@@ -42,19 +42,12 @@ export interface IngressServerOptions {
 
 type ReadPage = (path: string) => Promise<{ status: number; body: string; type?: string }>;
 
-/** A server that listens. */
-export interface IngressServer {
-  port: number;
-  /** Stops accepting, ends the requests under way, then resolves. */
-  close(): Promise<void>;
-}
-
 interface DeliveryRoute {
   Params: { account: string; eventType: string; capability: string };
 }
 
 /** Starts to listen. Throws `FaretrailError` `IngressPortUnusable` when it cannot. */
-export async function startIngressServer(options: IngressServerOptions): Promise<IngressServer> {
+export async function startIngressServer(options: IngressServerOptions) {
   const deadlines = { ...defaultDeadlines, ...options.deadlines };
   const app = createApp(deadlines, options.observer);
   addDeliveryRoute(app, options);
@@ -67,7 +60,8 @@ export async function startIngressServer(options: IngressServerOptions): Promise
   }
   return {
     port: (app.server.address() as AddressInfo).port,
-    async close() {
+    /** Stops accepting, ends the requests under way, then resolves. */
+    async close(): Promise<void> {
       // After its last request a connection would stay open for `idleMs`.
       const sweep = setInterval(() => app.server.closeIdleConnections(), idleSweepMs);
       // A Node server that no longer listens does not look for slow requests.
@@ -125,8 +119,9 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
         .code(202)
         .header('content-type', 'application/json; charset=utf-8')
         .send(`{"deliveryId":"${deliveryId}"}`);
-    if (asked !== undefined) return echo(reply, asked);
-    if (outcome === 'look') return reply.code(200).send();
+    // As nothing that a browser would run.
+    if (asked) reply.headers({ 'content-type': asked.contentType, 'x-content-type-options': 'nosniff' });
+    if (outcome === 'look' || outcome === 'challenge') return reply.code(200).send(asked?.body);
     if (outcome === 'aborted') return reply.hijack(); // the sender has gone
     return refuse(request, reply, outcome as keyof typeof problems);
   }
@@ -138,11 +133,14 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
   ): Promise<IntakeAnswer> {
     if (!address) return { outcome: 'notFound' };
     // Of a service that tries an address before it accepts it. Its subscription need not exist yet, so the path alone decides.
-    const tried = (): IntakeAnswer | undefined => {
-      const asked = findChallenge(challenge, { query });
-      return asked && { outcome: 'challenge', challenge: asked };
-    };
-    if (method !== 'POST') return tried() ?? { outcome: 'look' };
+    const asked = findChallenge(challenge, { query });
+    const tried: IntakeAnswer = asked ? { outcome: 'challenge', challenge: asked } : { outcome: 'look' };
+    if (method !== 'POST') {
+      // The names in the query tell a person what the profile lacks.
+      if (!asked && Object.keys(query as object).length > 0)
+        observer.body(address, tried.outcome, Buffer.from(JSON.stringify(query)));
+      return tried;
+    }
     if (!addresses.take(address)) return { outcome: 'tooMany' };
     const arrivedAt = Date.now();
     const refusal = refusalByHeaders(headers);
@@ -150,8 +148,8 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
     if (headers.expect !== undefined) reply.raw.writeContinue();
     const body = await readBody(raw);
     if (typeof body === 'string') return { outcome: body };
-    const answer =
-      (body.length === 0 ? tried() : undefined) ?? (await takeDelivery({ ...address, arrivedAt }, headers, body));
+    if (asked && body.length === 0) return tried;
+    const answer = await takeDelivery({ ...address, arrivedAt }, headers, body);
     const { outcome, deliveries = 1 } = answer;
     const further = outcome === 'tooLargeUnpacked' ? costOfBomb : deliveries - 1;
     if (further > 0) addresses.charge(address, further);
@@ -168,10 +166,6 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
 const deliveryPath = '/webhooks/:account/:eventType/:capability';
 /** What a body takes that unpacks to far more than it may, in deliveries. */
 const costOfBomb = 100;
-
-/** Gives the service its text back, as nothing that a browser would run. */
-const echo = (reply: FastifyReply, { body, contentType }: Challenge): FastifyReply =>
-  reply.code(200).headers({ 'content-type': contentType, 'x-content-type-options': 'nosniff' }).send(body);
 
 /** Why the headers alone rule the delivery out: a declared length that is too large, or a body packed as we cannot unpack it. */
 function refusalByHeaders(headers: IncomingHttpHeaders): 'tooLarge' | 'encoded' | null {

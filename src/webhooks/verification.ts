@@ -1,5 +1,4 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 import { placeWhere } from '../contracts/body-shape.js';
 import type { ContractProfile } from '../contracts/contract-profile.js';
 import { valueAt } from '../contracts/json.js';
@@ -55,6 +54,8 @@ const isSecret = (text: string, { digest }: DeliverySecret): boolean => timingSa
 const hmacOf = (signed: Buffer, { bytes }: DeliverySecret): Buffer =>
   createHmac('sha256', bytes).update(signed).digest();
 
+const isMac = (given: Buffer, mac: Buffer): boolean => given.length === mac.length && timingSafeEqual(given, mac);
+
 /** Makes the check that the contract profile requires. */
 export function createVerification(settings: VerificationSettings): Verification {
   const { headers, isProof } = proofOf(settings);
@@ -69,11 +70,9 @@ export function createVerification(settings: VerificationSettings): Verification
   };
 }
 
-interface ModeOfProof extends Pick<Verification, 'headers'> {
-  isProof(delivery: Proof, secret: DeliverySecret): boolean;
-}
+type IsProof = (delivery: Proof, secret: DeliverySecret) => boolean;
 
-function proofOf(settings: VerificationSettings): ModeOfProof {
+function proofOf(settings: VerificationSettings): { headers: readonly string[]; isProof: IsProof } {
   switch (settings.mode) {
     case 'path':
       return { headers: [], isProof: () => true };
@@ -85,12 +84,12 @@ function proofOf(settings: VerificationSettings): ModeOfProof {
       return { headers: [], isProof: ({ body }, secret) => isSecretText(valueAt(body, settings.pointer), secret) };
     case 'hmac': {
       const name = settings.header.toLowerCase();
-      const isProof: ModeOfProof['isProof'] = ({ headers, rawBody, unpacked }, secret) => {
+      const isProof: IsProof = ({ headers, rawBody, unpacked }, secret) => {
         const given = headers[name];
         if (typeof given !== 'string' || !given.startsWith(settings.prefix)) return false;
         const mac = Buffer.from(given.slice(settings.prefix.length), settings.encoding);
         const expected = hmacOf(settings.over === 'unpacked' ? unpacked : rawBody, secret);
-        return mac.length === expected.length && timingSafeEqual(mac, expected);
+        return isMac(mac, expected);
       };
       return { headers: [name], isProof };
     }
@@ -140,41 +139,23 @@ export function findSecret(
   { headers, rawBody, unpacked, body }: Proof,
   secrets: readonly DeliverySecret[],
 ): SecretSighting {
+  const texts = Object.entries(headers).slice(0, maxHeaders);
   for (const secret of secrets) {
-    const sighting =
-      findInHeaders(headers, secret) ?? findInBody(body, secret) ?? findMac(headers, hmacOf(rawBody, secret));
-    if (sighting) return sighting;
-    const later = unpacked === rawBody ? undefined : findMac(headers, hmacOf(unpacked, secret));
-    if (later) return { ...later, over: 'unpacked' };
+    const macs = [{ mac: hmacOf(rawBody, secret) }, { mac: hmacOf(unpacked, secret), over: 'unpacked' as const }];
+    for (const [at, value] of texts) {
+      if (typeof value !== 'string' || value.length > maxLength) continue;
+      if (isSecret(value, secret)) return { place: 'header', at };
+      const prefix = /^[a-z0-9]{1,20}=(?=.)/i.exec(value)?.[0] ?? '';
+      for (const encoding of ['hex', 'base64'] as const) {
+        const given = Buffer.from(value.slice(prefix.length), encoding);
+        const found = macs.find(({ mac }) => isMac(given, mac));
+        if (found) return { place: 'hmac', at, encoding, prefix, ...(found.over && { over: found.over }) };
+      }
+    }
+    const isIt = (value: unknown): boolean =>
+      typeof value === 'string' && value.length === secret.bytes.length && isSecret(value, secret);
+    const at = placeWhere(body, isIt);
+    if (at !== undefined) return { place: 'body', at: at ?? 'under a name that is not shown' };
   }
   return { place: 'none', at: '' };
-}
-
-function* shortHeaders(headers: IncomingHttpHeaders): Iterable<[name: string, value: string]> {
-  for (const [name, value] of Object.entries(headers).slice(0, maxHeaders))
-    if (typeof value === 'string' && value.length <= maxLength) yield [name, value];
-}
-
-function findInHeaders(headers: IncomingHttpHeaders, secret: DeliverySecret): SecretSighting | undefined {
-  for (const [name, value] of shortHeaders(headers)) if (isSecret(value, secret)) return { place: 'header', at: name };
-  return undefined;
-}
-
-function findInBody(body: unknown, secret: DeliverySecret): SecretSighting | undefined {
-  const isIt = (value: unknown): boolean =>
-    typeof value === 'string' && value.length === secret.bytes.length && isSecret(value, secret);
-  const place = placeWhere(body, isIt);
-  return place === undefined ? undefined : { place: 'body', at: place ?? 'under a name that is not shown' };
-}
-
-function findMac(headers: IncomingHttpHeaders, mac: Buffer): SecretSighting | undefined {
-  for (const [name, value] of shortHeaders(headers)) {
-    const prefix = /^[a-z0-9]{1,20}=(?=.)/i.exec(value)?.[0] ?? '';
-    for (const encoding of ['hex', 'base64'] as const) {
-      const given = Buffer.from(value.slice(prefix.length), encoding);
-      if (given.length === mac.length && timingSafeEqual(given, mac))
-        return { place: 'hmac', at: name, encoding, prefix };
-    }
-  }
-  return undefined;
 }

@@ -1,7 +1,5 @@
 import {
-  ActivityFailure,
   condition,
-  isCancellation,
   makeContinueAsNewFunc,
   metricMeter,
   proxyActivities,
@@ -28,7 +26,7 @@ import {
 } from '../domain/token-lease.js';
 import { accountQueue, promptRetry } from './activity-options.js';
 import { renewTokenSignal, tokenStatusQuery } from './messages.js';
-import { defaultMaxEvents, isHistoryLong, refuseBadInput } from './run-kit.js';
+import { defaultMaxEvents, isHistoryLong, refuseBadInput, whenFailed } from './run-kit.js';
 import { writeAccount, writeAttention } from './search-attributes.js';
 
 /**
@@ -80,7 +78,7 @@ async function renew(lease: TokenLease, { account, scope, credentialId }: Access
     summary: `Request a token: ${scope === '' ? 'unscoped' : scope}`,
   });
   const reason = renewalReason(lease, Date.now());
-  const answer = await requestToken({ account, scope, credentialId }).catch(toTrouble);
+  const answer = await whenFailed(requestToken({ account, scope, credentialId }), () => unanswered);
   const isTrouble = 'code' in answer;
   // Not counted during replay.
   metricMeter
@@ -89,11 +87,11 @@ async function renew(lease: TokenLease, { account, scope, credentialId }: Access
   return isTrouble ? withTrouble(lease, answer, Date.now()) : withToken(lease, answer, Date.now());
 }
 
-function toTrouble(error: unknown): TokenRequestTrouble {
-  if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-  const message = 'No worker could finish the token request. Check that a worker with these credentials runs.';
-  return { code: 'upstreamUnavailable', message, retryAfterMs: null };
-}
+const unanswered: TokenRequestTrouble = {
+  code: 'upstreamUnavailable',
+  message: 'No worker could finish the token request. Check that a worker with these credentials runs.',
+  retryAfterMs: null,
+};
 
 function publish(lease: TokenLease): void {
   upsertMemo({ lease });

@@ -14,6 +14,13 @@ export const ownDelays = { initialInterval: 1_000, backoffCoefficient: 2, maximu
 /** For activities whose caller waits. */
 export const promptRetry = { initialInterval: 500, backoffCoefficient: 2, maximumInterval: 5_000 };
 
+/** For activities that look at Temporal until there is news. The retry applies only while Temporal does not answer. */
+export const untilNews = {
+  startToCloseTimeout: 60_000,
+  retry: { initialInterval: 10_000, backoffCoefficient: 2, maximumInterval: 600_000 },
+  cancellationType: 'TRY_CANCEL',
+} satisfies ActivityOptions;
+
 /** For activities that wait for another run. */
 export const waitingOptions = { startToCloseTimeout: 15_000, retry: ownDelays } satisfies ActivityOptions;
 

@@ -1,7 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
 import {
-  ActivityFailure,
-  isCancellation,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -29,10 +27,11 @@ import {
   pauseAfterMs,
   type ServiceCall,
 } from '../domain/call.js';
+import { attentionLines } from '../domain/markdown.js';
 import { businessCallId } from '../domain/workflow-ids.js';
 import { accountQueue } from './activity-options.js';
 import { type Claim, claimedSignal } from './messages.js';
-import { refuseBadInput, requireWorkflowId, whileLong } from './run-kit.js';
+import { refuseBadInput, requireWorkflowId, whenFailed, whileLong } from './run-kit.js';
 import { writeAccount, writeAttention } from './search-attributes.js';
 
 /** One operation of the business interface. The workflow id holds the caller's key, so a repeated start has no second effect. Fails
@@ -55,7 +54,7 @@ export const listenToClaims = (onStore?: () => void): void =>
 
 /** Shows that the call takes long. */
 function showWaiting(attention: Attention | null): void {
-  setCurrentDetails(attention === null ? '' : `**Attention: ${attention.code}**: ${attention.message}`);
+  setCurrentDetails(attentionLines(attention).join());
   writeAttention(attention);
 }
 
@@ -117,15 +116,12 @@ async function attempt(call: CallAttempt, leftMs: number): Promise<AttemptEnd & 
     cancellationType: isChanging(call.operation) ? 'WAIT_CANCELLATION_COMPLETED' : 'TRY_CANCEL',
     summary: call.isReadFirst ? `Was it carried out: ${callSummary(call)}` : callSummary(call),
   });
-  try {
-    return await attemptCall(call);
-  } catch (error) {
-    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    const isUntaken = error.cause instanceof TimeoutFailure && error.cause.timeoutType === 'SCHEDULE_TO_START';
+  return await whenFailed<AttemptEnd & { stores?: true }>(attemptCall(call), ({ cause }) => {
+    const isUntaken = cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START';
     const why = isUntaken
       ? 'no worker took it in time. Check that a worker of this account runs.'
       : 'a worker stopped during the attempt';
     const isUnsent = isUntaken || call.isReadFirst || !isChanging(call.operation);
     return { kind: 'failed', sent: isUnsent ? 'no' : 'unknown', trouble: passingTrouble(call, why) };
-  }
+  });
 }

@@ -1,5 +1,4 @@
 import {
-  ActivityFailure,
   ApplicationFailure,
   allHandlersFinished,
   condition,
@@ -12,12 +11,12 @@ import {
 import type { DeliveryActivities } from '../activities/runs.js';
 import type { DeliveryResult } from '../domain/delivery.js';
 import type { OrderId } from '../domain/keys.js';
+import { parseReasonInput } from '../domain/order/input.js';
 import {
   describeParked,
   type ParkedDelivery,
   type ParkedDeliveryInput,
   parkedMemoField,
-  parseDiscardInput,
   parseParkedDeliveryInput,
   parseRouteInput,
   type RoutedDelivery,
@@ -25,7 +24,7 @@ import {
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
 import { accountQueue, promptRetry } from './activity-options.js';
 import { discardDeliveryUpdate, parkedStatusQuery, routeDeliveryUpdate } from './messages.js';
-import { onUpdate, refuseBadInput, requireWorkflowId, unless } from './run-kit.js';
+import { onUpdate, refuseBadInput, requireWorkflowId, unless, whenFailed } from './run-kit.js';
 import { writeAccount } from './search-attributes.js';
 
 interface Parked {
@@ -53,7 +52,7 @@ export async function parkedDelivery(input: ParkedDeliveryInput, progress?: Park
   onUpdate(routeDeliveryUpdate, parseRouteInput, ({ orderId }) => route(parked, orderId), isFree);
   onUpdate(
     discardDeliveryUpdate,
-    parseDiscardInput,
+    parseReasonInput,
     ({ reason }) => decide(parked, { outcome: 'discarded', discardReason: reason }),
     isFree,
   );
@@ -128,13 +127,10 @@ async function giveToOrder(input: Parameters<DeliveryActivities['handOverDeliver
     retry: promptRetry,
     summary: `Give the delivery to order ${input.orderId}`,
   });
-  try {
-    return await handOverDelivery(input);
-  } catch (error) {
-    if (!(error instanceof ActivityFailure)) throw error;
+  return await whenFailed(handOverDelivery(input), () => {
     const message = 'The delivery could not be handed over within 20 s. It stays parked: route it again.';
     throw ApplicationFailure.nonRetryable(message, 'NotRouted');
-  }
+  });
 }
 
 function decide(parked: Parked, decision: Partial<ParkedDelivery>): ParkedDelivery {

@@ -1,5 +1,6 @@
 import type { UpdateDefinition } from '@temporalio/common';
 import {
+  ActivityFailure,
   ApplicationFailure,
   CancellationScope,
   condition,
@@ -63,6 +64,16 @@ export function runBeside(promise: Promise<void>): void {
     if (!isCancellation(error)) throw error;
   });
 }
+
+/** The answer of an activity, or what `otherwise` makes of its failure. Throws any other error, a cancellation too. */
+export const whenFailed = <T>(
+  activity: Promise<T>,
+  otherwise: (failure: ActivityFailure) => T | Promise<T>,
+): Promise<T> =>
+  activity.catch((error: unknown) => {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    return otherwise(error);
+  });
 
 /** Waits for the first of the promises that `start` makes, and cancels the others. */
 export async function firstOf<T>(start: () => Promise<T>[]): Promise<T> {

@@ -18,33 +18,26 @@ it.each([200, 202, 204, 299])('a notice is delivered after HTTP %i', async (stat
   expect(await failureOf(answered(status))).toBeUndefined();
 });
 
-it.each<[string, NotifyOutcome]>([
-  ['ReceiverGone', answered(410)],
-  ['NotifyRefused', answered(400)],
-  ['NotifyRefused', answered(404)],
-  ['OriginNotAllowed', { kind: 'originNotAllowed' }],
-])('a notice fails for good as %s after %j', async (type, outcome) => {
-  expect(await failureOf(outcome)).toMatchObject({ type, nonRetryable: true });
-});
-
-it.each([301, 307, 401, 408, 425, 429, 500, 503])('a notice is tried again after HTTP %i', async (status) => {
-  const failed = { type: 'ReceiverUnavailable', nonRetryable: false, details: [status] };
-  expect(await failureOf(answered(status))).toMatchObject(failed);
-});
-
-it('a notice that was refused says with which status, apart from the words', async () => {
-  for (const status of [403, 410]) expect((await failureOf(answered(status)))?.details).toEqual([status]);
-});
-
-it('a notice is tried again when the receiver does not answer', async () => {
-  const message = expect.stringContaining('ECONNREFUSED');
-  const failed = { type: 'ReceiverUnavailable', nonRetryable: false, message };
-  expect(await failureOf({ kind: 'unreachable', code: 'ECONNREFUSED' })).toMatchObject(failed);
-});
-
-it('a notice to an address that is not allowed is tried again slowly, since a name may change its address', async () => {
-  const failed = { type: 'AddressNotAllowed', nonRetryable: false, nextRetryDelay: 600_000 };
-  expect(await failureOf({ kind: 'addressNotAllowed' })).toMatchObject(failed);
+const again = (type: string, more: object = {}) => ({ type, nonRetryable: false, ...more });
+const forGood = (type: string, ...details: unknown[]) => ({ type, nonRetryable: true, details });
+it.each<[NotifyOutcome, object]>([
+  [answered(410), forGood('ReceiverGone', 410)],
+  ...[400, 403, 404].map((status): [NotifyOutcome, object] => [answered(status), forGood('NotifyRefused', status)]),
+  [{ kind: 'originNotAllowed' }, forGood('OriginNotAllowed')],
+  ...[301, 307, 401, 408, 425, 429, 500, 503].map((status): [NotifyOutcome, object] => [
+    answered(status),
+    again('ReceiverUnavailable', { details: [status] }),
+  ]),
+  [
+    { kind: 'unreachable', code: 'ECONNREFUSED' },
+    again('ReceiverUnavailable', { message: expect.stringContaining('ECONNREFUSED') }),
+  ],
+  // A name may change its address.
+  [{ kind: 'addressNotAllowed' }, again('AddressNotAllowed', { nextRetryDelay: 600_000 })],
+  // The worker sends too many: a moment, and no error in the log.
+  [{ kind: 'busy' }, { category: 'BENIGN', nextRetryDelay: 2_000 }],
+])('a notice fails after %j as %j', async (outcome, failure) => {
+  expect(await failureOf(outcome)).toMatchObject(failure);
 });
 
 it.each<[string, number]>([
@@ -56,10 +49,6 @@ it.each<[string, number]>([
   for (const status of [429, 503]) {
     expect((await failureOf(answered(status, retryAfter)))?.nextRetryDelay).toBe(delay);
   }
-});
-
-it('a notice waits a moment, without an error in the log, while the worker sends too many', async () => {
-  expect(await failureOf({ kind: 'busy' })).toMatchObject({ category: 'BENIGN', nextRetryDelay: 2_000 });
 });
 
 it('a notice for the operator goes to the URL in the settings of the worker, which no failure names', async () => {

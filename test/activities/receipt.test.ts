@@ -5,7 +5,7 @@ import type { FailureStreak } from '../../src/domain/failure-streak.js';
 import { toOrderId } from '../../src/domain/keys.js';
 import type { ReceiptLookInput } from '../../src/domain/report.js';
 import { account } from './attempts.js';
-import { apiError, nextOf } from './service.js';
+import { apiError, fakeRideApi, nextOf } from './service.js';
 import { attemptOnce, iso, minute, repeatAttempts, start } from './temporal.js';
 
 const receipt = { payment_summary: { total_inc_tax: '22.00' } };
@@ -23,10 +23,13 @@ function createStage(...answers: (Error | typeof receipt)[]) {
   const stage = { now: start, asked: [] as number[], run };
   const activities = createReceiptActivities({
     account: () => account,
-    async readReceipt() {
-      stage.asked.push(stage.now);
-      return nextOf(answers);
-    },
+    rideApi: fakeRideApi({
+      async readReceipt() {
+        stage.asked.push(stage.now);
+        return nextOf(answers);
+      },
+    }),
+    call: (_account, _scope, send) => send('token'),
     now: () => stage.now,
     random: () => 0,
   });

@@ -5,9 +5,8 @@ import { type TokenSource, TokenUnavailable } from '../../src/activities/token.j
 import type { Subscriber } from '../../src/contracts/subscriber-reply.js';
 import type { Account } from '../../src/domain/account.js';
 import type { CreateSubscriberInput } from '../../src/domain/subscription/state.js';
-import { subscriptionId } from '../../src/domain/workflow-ids.js';
 import { RideApiError, RideApiUnreachable } from '../../src/ride-api/errors.js';
-import { businessAccount, partnerAccount } from '../ride-api/accounts.js';
+import { businessAccount } from '../ride-api/accounts.js';
 import { apiError, fakeRideApi, nextOf, tokensInOrder } from './service.js';
 import { attemptOnce, start } from './temporal.js';
 
@@ -87,16 +86,6 @@ function stageWith(answers: (Subscriber | Error)[], { account = businessAccount(
 const listing = (listed: Listed) =>
   Object.assign(stageWith([lost()], { enabled: { list: true, delete: false } }), { listed });
 
-it('a request brings the id and the times, and the secret sealed for this subscription alone', async () => {
-  const stage = stageWith([subscriber()]);
-  expect(await stage.outcome()).toEqual({
-    kind: 'registered',
-    subscriber: { id: 'sub-1', createdAt: '2031-05-01T10:00:00.123456789Z', updatedAt: null },
-    sealedSecret: `sealed 10 for ${subscriptionId(request())}`,
-  });
-  expect(stage.asked).toEqual([deliveryAddress]);
-});
-
 it('a subscription counts as made when the answer lacks the secret', async () => {
   const made = await stageWith([subscriber({ secretId: null })]).outcome();
   expect(made).toMatchObject({ kind: 'registered', sealedSecret: null });
@@ -118,13 +107,6 @@ describe('a request that may have been carried out', () => {
     expect(await stage.outcome()).toMatchObject({ kind: 'unclear' });
     expect(stage.asked).toHaveLength(1);
     expect(await stage.outcome(request({ number: 2 }))).toMatchObject({ kind: 'registered' });
-  });
-
-  it('a request whose answer was lost is found in the list where the service has one', async () => {
-    const other = subscriber({ id: 'other', deliveryAddress: 'https://rides.example/else' });
-    const stage = listing([subscriber({ id: 'older', secretId: null }), subscriber({ secretId: null }), other]);
-    const found = { kind: 'registered', subscriber: { id: 'sub-1' }, sealedSecret: null };
-    expect(await stage.outcome()).toMatchObject(found);
   });
 
   it.each([[[]], [notSent()]])('a request stays unclear when the list does not tell: %s', async (listed) => {
@@ -171,25 +153,10 @@ it('a worker without webhook keys names the setting, and sends nothing', async (
   expect(stage.asked).toEqual([]);
 });
 
-it('a request for an account of the partner interface fails for good', async () => {
-  const { failure } = await stageWith([], { account: partnerAccount() }).attempt();
-  expect(failure).toMatchObject({ type: 'InvalidInput', nonRetryable: true });
-});
-
 describe('a subscriber that is not wanted any more', () => {
   const unwanted = { ...request(), subscriberId: 'sub-1' };
   const nameless = { ...unwanted, subscriberId: null };
   const both = { enabled: { list: true, delete: true } };
-
-  it('a subscriber is deleted only where the contract profile says so', async () => {
-    const idle = Object.assign(stageWith([]), { listed: [subscriber()] });
-    expect(await idle.activities.removeSubscriber(unwanted)).toEqual({ kind: 'registered', subscriberId: 'sub-1' });
-    expect(await idle.activities.removeSubscriber(nameless)).toEqual({ kind: 'unknown', subscriberId: null });
-    expect(idle.deleted).toEqual([]);
-    const stage = stageWith([], both);
-    expect(await stage.activities.removeSubscriber(unwanted)).toEqual({ kind: 'removed', subscriberId: 'sub-1' });
-    expect(stage.deleted).toEqual(['sub-1']);
-  });
 
   it('a subscriber whose id the run never learnt is found by its address', async () => {
     const stage = stageWith([], both);

@@ -9,11 +9,7 @@ const token = 'codec-token-of-thirty-two-letters-and-more';
 const ui = 'https://temporal.example.com';
 const payload = { metadata: { encoding: Buffer.from('json/plain').toString('base64') }, data: 'ImhpIg==' };
 
-async function start(
-  env: Record<string, string> = {},
-  keys = `p1:${encodedKey(1)}`,
-  deadlines?: Parameters<typeof startCodecServer>[1],
-) {
+async function start(env: Env = {}, keys = `p1:${encodedKey(1)}`, limits?: Parameters<typeof startCodecServer>[1]) {
   const given = { FARETRAIL_CODEC_PORT: '0', FARETRAIL_CODEC_ORIGINS: ui, FARETRAIL_PAYLOAD_KEYS: keys };
   const { payloads, codec: settings } = loadCliConfig({ ...given, ...env });
   const told: string[] = [];
@@ -23,7 +19,7 @@ async function start(
     onUnreadable: ({ code }: { code: string }) => told.push(code),
     onFailure: (error: unknown) => told.push(String(error)),
   };
-  const server = await startCodecServer(options, deadlines);
+  const server = await startCodecServer(options, limits);
   onTestFinished(() => server.close());
   const ask = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     fetch(`${server.url}${path}`, {

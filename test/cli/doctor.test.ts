@@ -2,16 +2,11 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import type { Session } from '../../src/cli/command.js';
 import { type Check, checkNode, checkWatches } from '../../src/cli/doctor.js';
-import { encodedKey } from '../settings/env.js';
+import { encodedKey, partnerEnv } from '../settings/env.js';
 import { jsonFile } from '../support/json-file.js';
 import { nowhere, runHere } from './fake-process.js';
 
-const partner = {
-  ...nowhere,
-  FARETRAIL_PARTNER_BASE_URL: 'https://partner.example',
-  FARETRAIL_PARTNER_CLIENT_ID: 'an-id',
-  FARETRAIL_PARTNER_CLIENT_SECRET: 'a-very-secret-secret',
-};
+const partner = { ...nowhere, ...partnerEnv };
 const checksOf = async (env: Record<string, string | undefined>) => {
   const { exitCode, stdout } = await runHere(['doctor', '--json'], env);
   const { isWell, checks } = JSON.parse(stdout) as { isWell: boolean; checks: Check[] };
@@ -29,10 +24,10 @@ it('the doctor warns of a Node without security releases, and does not fail beca
 describe('the doctor about the watch of an account', () => {
   const pulse = { orders: 100, lateMs: 0, pollsPerSecond: 9, since: '2031-05-01T10:00:00.000Z' };
   /** Of an account with a budget of ten requests a second. */
-  const checkAt = async (activity: object | null, orders = 0, isOpen = true) => {
-    const raw = { pendingActivities: activity === null ? [] : [activity] };
+  const checkAt = async (activity: object, isOpen = true) => {
+    const raw = { pendingActivities: [activity] };
     const found = { status: { name: isOpen ? 'RUNNING' : 'COMPLETED' }, startTime: new Date(), raw };
-    const workflow = { getHandle: () => ({ describe: async () => found }), count: async () => ({ count: orders }) };
+    const workflow = { getHandle: () => ({ describe: async () => found }), count: async () => ({ count: 0 }) };
     const session = {
       client: {
         workflow,
@@ -56,13 +51,7 @@ describe('the doctor about the watch of an account', () => {
     const isLate = { result: 'warned', message: expect.stringMatching(/71 s late; .*requestsPerSecond/) };
     expect(await checkAt(heldWith({ ...pulse, lateMs: 71_000 }))).toMatchObject(isLate);
     expect(await checkAt({ state: 2, lastWorkerIdentity: '1@w' })).toMatchObject({ message: 'polled by 1@w' });
-  });
-
-  it('fails when no worker holds it though orders are live, and not when there are none', async () => {
-    const remedy = expect.stringMatching(/^no worker polls the live orders of this account \(3\); .*npm run worker/);
-    expect(await checkAt({ state: 1 }, 3)).toMatchObject({ result: 'failed', message: remedy });
-    expect(await checkAt(null, 3, false)).toMatchObject({ result: 'failed', message: remedy });
-    expect(await checkAt(null, 0, false)).toMatchObject({ result: 'ok', message: 'no live order' });
+    expect(await checkAt({ state: 1 }, false)).toMatchObject({ result: 'ok', message: 'no live order' });
   });
 });
 
@@ -75,7 +64,7 @@ describe('the doctor without Temporal', () => {
       { name: 'workers', result: 'skipped', message: expect.any(String) },
     ];
     expect(found).toEqual({ exitCode: 1, isWell: false, checks });
-    expect(stdout).not.toContain('a-very-secret-secret');
+    expect(stdout).not.toContain('partner-secret');
   });
 
   it('skips an ingress whose port the system chooses', async () => {

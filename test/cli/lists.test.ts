@@ -57,12 +57,8 @@ it('order list has a line for each order, within 100 columns, and lets no status
     ...{ status: 'Driving', seenBy: 'read', attention: 'credentialsRejected', state: 'running' },
     ...{ startedAt: '2026-05-01T08:30:00.000Z', endedAt: null },
   };
-  const lines = linesOf(
-    orderColumns,
-    order,
-    { ...order, status: null, seenBy: null },
-    { ...order, status: '\u001b[2J' },
-  );
+  const unread = { ...order, status: null, seenBy: null };
+  const lines = linesOf(orderColumns, order, unread, { ...order, status: '\u001b[2J' });
   expect(lines).toEqual([
     expect.stringMatching(/^account +order +status +seen by +attention +started \(UTC\) +run$/),
     expect.stringMatching(/^partner +1234567890 +Driving +read +credentialsRejected +2026-05-01 08:30:00 +running$/),
@@ -86,9 +82,8 @@ describe('the table of attention', () => {
   });
 
   it('says which codes are for the dispatch desk, and that there is nothing to repair', () => {
-    const rides = ['latePickup', 'forbidden', 'customerCare', 'latePickup'].map((code) =>
-      withCommand({ ...run, code }),
-    );
+    const codes = ['latePickup', 'forbidden', 'customerCare', 'latePickup'];
+    const rides = codes.map((code) => withCommand({ ...run, code }));
     const about = /^latePickup, customerCare: about the ride itself\. Ask the dispatch desk .* nothing is wrong/s;
     expect(concernNotes(rides)).toEqual([expect.stringMatching(about)]);
     expect(concernNotes([withCommand(run)])).toEqual([]);

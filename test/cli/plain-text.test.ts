@@ -42,12 +42,8 @@ describe('the body of a parked delivery as it is shown', () => {
     ['a field that is called a secret', '{"secret_id" : "unknown", "a":1}', '{"secret_id" : "[secret]", "a":1}'],
     ['a secret with an escaped quote', '{"clientSecret":"a\\"b","c":2}', '{"clientSecret":"[secret]","c":2}'],
     ['a secret that is a number', '{"secret":12345}', '{"secret":"[secret]"}'],
-    [
-      'a secret that is an object, and what follows it',
-      '{"a":1,"secrets": {"b": "x"}, "c":1}',
-      '{"a":1,"secrets": "[secret]"',
-    ],
-    ['a secret that is a list, and what follows it', '{"client_secrets":["a"],"c":2}', '{"client_secrets":"[secret]"'],
+    ['an object, and what follows it', '{"a":1,"secrets": {"b": "x"}, "c":1}', '{"a":1,"secrets": "[secret]"'],
+    ['a list, and what follows it', '{"client_secrets":["a"],"c":2}', '{"client_secrets":"[secret]"'],
     ['a secret that is cut off', '{"secret":"a", "b_secret":"x', '{"secret":"[secret]", "b_secret":"[secret]"'],
   ])('hides %s', (_, body, shown) => {
     expect(shownBody(body, [secret])).toBe(shown);

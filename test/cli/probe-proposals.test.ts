@@ -27,12 +27,8 @@ describe('an answer about an order', () => {
     const proposed = said.changes.reduce(changed, profile);
     expect(proposed.operations.orderDetails.source).toBe('verified');
     for (const status of ['Driving', 'Completed']) {
-      const read = parseOrderReply(
-        bodyWith(status),
-        proposed.pointers.orderDetails,
-        proposed.statuses,
-        toOrderId('42'),
-      );
+      const { pointers, statuses } = proposed;
+      const read = parseOrderReply(bodyWith(status), pointers.orderDetails, statuses, toOrderId('42'));
       expect(read).toMatchObject({ status, terminal: status === 'Completed' });
     }
     expect(judge(bodyWith('Driving'), httpStatus, proposed).verdict).toBe('fits');
@@ -73,10 +69,8 @@ describe('an answer about an order', () => {
 
   it('with a known word around the order leaves the status to a person', () => {
     const said = judge({ status: 'Completed', ride: { id: '42', state: 'Driving' } });
-    expect(said).toMatchObject({
-      verdict: 'wrong',
-      remarks: expect.arrayContaining([expect.stringContaining('/ride/state')]),
-    });
+    expect(said.verdict).toBe('wrong');
+    expect(said.remarks.join()).toContain('/ride/state');
     expect(said.changes).not.toContainEqual(expect.objectContaining({ value: 'status' }));
   });
 
@@ -129,10 +123,8 @@ describe('a proposal', () => {
 
   /** The statuses of the order that the proposed profile reads while it goes on; null where it cannot read them. */
   function readAfterProbe(strange: StrangeBody): { verdict: string; statuses: (string | null)[] } {
-    const { verdict, changes } = judgeOrder(
-      { status: 200, headers: {}, body: bodyOf(strange, 'Driving') },
-      { ...asked, profile },
-    );
+    const reply = { status: 200, headers: {}, body: bodyOf(strange, 'Driving') };
+    const { verdict, changes } = judgeOrder(reply, { ...asked, profile });
     const { pointers, statuses } = changes.reduce((before, one) => changed(before, one), profile);
     const read = (word: string): string | null => {
       try {
@@ -154,10 +146,8 @@ describe('a proposal', () => {
       fc.property(strangeBody, (strange) => {
         const read = readAfterProbe(strange);
         const isHarmless = read.statuses.every((status) => status === null || toKnownStatus(status) === undefined);
-        expect(
-          isRight(strange, read) || (isHarmless && read.verdict !== 'fits'),
-          JSON.stringify(bodyOf(strange, 'Driving')),
-        ).toBe(true);
+        const isFine = isRight(strange, read) || (isHarmless && read.verdict !== 'fits');
+        expect(isFine, JSON.stringify(bodyOf(strange, 'Driving'))).toBe(true);
       }),
       { numRuns: 1_000, seed: 18 },
     );

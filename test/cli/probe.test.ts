@@ -26,6 +26,8 @@ async function serve(options: SandboxOptions = {}, env: WorkerEnv = {}) {
   return { sandbox, settings, probe: (...argv: string[]): Promise<CliRun> => runHere(['probe', ...argv], settings) };
 }
 
+type Fault = Parameters<Sandbox['setFault']>[0];
+
 /** What `probe --json` prints. */
 interface ProbeAnswer {
   isAsExpected: boolean;
@@ -93,6 +95,8 @@ describe.concurrent('what is not asked', () => {
 });
 
 describe.concurrent('a service that answers otherwise', () => {
+  const read = { operation: 'orderStatus' } as const;
+
   it('is read with the profile that the probe writes, and then fits', async () => {
     const file = newFile();
     const other = { status: 206, under: ['a', 'b'], names: { status: 's' } };
@@ -112,16 +116,6 @@ describe.concurrent('a service that answers otherwise', () => {
     expect(again.exitCode).toBe(0);
   });
 
-  it('with a page in place of JSON is wrong, with the path to check, and nothing is proposed', async () => {
-    const { sandbox, probe } = await serve();
-    sandbox.setFault({ kind: 'html', operation: 'orderStatus', times: 1 });
-    const run = await probe('partner', order, '--json');
-    const remarks = [expect.stringMatching(/NOT_JSON.*: check operations\.orderStatus\.path/)];
-    const found = answerOf(run).findings.find(({ asks }) => asks === 'orderStatus');
-    expect(found).toMatchObject({ verdict: 'wrong', remarks, changes: [] });
-    expect(run.exitCode).toBe(1);
-  });
-
   it('an assumed path is wrong: asks once, and names the field that a person must set', async () => {
     const { sandbox, settings, probe } = await serve({ otherAnswers: { orderDetails: { url: '/v2/rides/:orderId' } } });
     const file = newFile();
@@ -137,41 +131,29 @@ describe.concurrent('a service that answers otherwise', () => {
     expect(verdictsOf(await runHere(['probe', 'business', order, '--json'], repaired)).orderDetails).toBe('fits');
   });
 
-  it('is asked no more once the limit is reached', async () => {
+  it.each<[what: string, fault: Fault | null, calls: number, verdicts: string, remark: RegExp]>([
+    [
+      'a page',
+      { kind: 'html', ...read, times: 1 },
+      3,
+      'fits wrong fits',
+      /NOT_JSON.*: check operations\.orderStatus\.path/,
+    ],
+    ['its limit', { kind: 'tooManyRequests', ...read, retryAfterSeconds: 9 }, 2, 'fits unanswered unanswered', /429/],
+    ['a token without lifetime', { kind: 'tokenAnswer', without: ['expires_in'] }, 3, 'open fits fits', /no lifetime/],
+    ['no token', { kind: 'invalidScope', times: 1 }, 1, 'wrong open open', /scopeRejected/],
+    ['nothing', null, 0, 'unanswered open open', /NO_CONNECTION/],
+  ])('with %s is judged so, proposes nothing, and is not asked again', async (_, fault, calls, verdicts, remark) => {
     const { sandbox, probe } = await serve();
-    sandbox.setFault({ kind: 'tooManyRequests', operation: 'orderStatus', retryAfterSeconds: 9 });
-    const limited = await probe('partner', order, '--json');
-    expect(limited.exitCode).toBe(1);
-    expect(Object.values(verdictsOf(limited))).toEqual(['fits', 'unanswered', 'unanswered']);
-    expect(sandbox.ledger()).toHaveLength(2);
-  });
-
-  it('says that a token names no lifetime', async () => {
-    const { sandbox, probe } = await serve();
-    sandbox.setFault({ kind: 'tokenAnswer', without: ['expires_in'] });
-    const [token] = answerOf(await probe('partner', order, '--json')).findings;
-    expect(token).toMatchObject({ verdict: 'open', remarks: [expect.stringContaining('names no lifetime')] });
-  });
-
-  it('says that nothing answers', async () => {
-    const { sandbox, probe } = await serve();
-    await sandbox.close();
-    const run = await probe('business', order, '--json');
-    expect(run.exitCode).toBe(1);
-    expect(answerOf(run).findings[0]).toMatchObject({
-      verdict: 'unanswered',
-      remarks: [expect.stringContaining('NO_CONNECTION')],
-    });
-  });
-
-  it('names the refusal of a token, and asks nothing that needs it', async () => {
-    const { sandbox, probe } = await serve();
-    sandbox.setFault({ kind: 'invalidScope', times: 1 });
-    const run = await probe('business', order, '--json');
-    const [token, ...others] = answerOf(run).findings;
-    expect(token).toMatchObject({ verdict: 'wrong', remarks: [expect.stringContaining('scopeRejected')] });
-    expect(others.find(({ asks }) => asks === 'orderDetails')).toMatchObject({ verdict: 'open', came: null });
-    expect(run.exitCode).toBe(1);
+    if (fault) sandbox.setFault(fault);
+    else await sandbox.close();
+    const run = await probe('partner', order, '--json');
+    expect(Object.values(verdictsOf(run)).join(' ')).toBe(verdicts);
+    const first = answerOf(run).findings.find(({ verdict }) => verdict !== 'fits');
+    expect(first?.remarks.join()).toMatch(remark);
+    expect(first?.changes.filter(({ kind }) => kind !== 'verified')).toEqual([]);
+    expect(run.exitCode).toBe(verdicts === 'open fits fits' ? 0 : 1);
+    expect(sandbox.ledger()).toHaveLength(calls);
   });
 });
 
@@ -182,28 +164,15 @@ describe.concurrent('what the probe shows', () => {
     const { sandbox, probe } = await serve();
     const { stdout } = await probe('business', order);
     const { name, phone, image_url, vehicle } = fakeDriver;
-    for (const value of [
-      name,
-      phone,
-      image_url,
-      vehicle.license_plate,
-      'Driving',
-      ...secrets,
-      ...sandbox.issuedTokens(),
-    ])
-      expect(stdout).not.toContain(value);
+    const values = [name, phone, image_url, vehicle.license_plate, 'Driving', ...secrets, ...sandbox.issuedTokens()];
+    for (const value of values) expect(stdout).not.toContain(value);
   });
 
   it('hides the secret where the service repeats it', async () => {
     const [secret = ''] = secrets;
     const { sandbox, probe } = await serve();
     const repeated = { error: { code: secret.slice(0, -3) }, [secret]: secret, status: 'error' };
-    sandbox.setFault({
-      kind: 'reply',
-      operation: 'orderStatus',
-      status: 418,
-      body: repeated,
-    });
+    sandbox.setFault({ kind: 'reply', operation: 'orderStatus', status: 418, body: repeated });
     for (const argv of [['--json'], []]) {
       const { stdout, exitCode } = await probe('partner', order, ...argv);
       expect(exitCode).toBe(1);
@@ -241,10 +210,9 @@ describe.concurrent('--write', () => {
 
   it('into a folder that is not there is wrong usage, and nothing is asked', async () => {
     const { sandbox, probe } = await serve();
+    const refused = await probe('partner', order, '--write', '/nonexistent/folder/c.json');
     const why = expect.stringContaining('--write: /nonexistent/folder/c.json cannot be written');
-    expect(await probe('partner', order, '--write', '/nonexistent/folder/c.json')).toMatchObject({
-      ...{ exitCode: 2, stderr: why },
-    });
+    expect(refused).toMatchObject({ exitCode: 2, stderr: why });
     expect(sandbox.ledger()).toEqual([]);
   });
 

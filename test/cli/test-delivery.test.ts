@@ -99,14 +99,7 @@ describe('the test delivery', () => {
     { mode: 'path' },
     { mode: 'header', name: 'X-Check' },
     { mode: 'body', pointer: '/auth/secret_id' },
-    {
-      mode: 'hmac',
-      header: 'X-Signature',
-      algorithm: 'sha256',
-      encoding: 'base64',
-      prefix: 'sha256=',
-      over: 'received',
-    },
+    { mode: 'hmac', header: 'X-Mac', algorithm: 'sha256', encoding: 'base64', prefix: 'sha256=', over: 'received' },
   ];
   it.each(modes)('is verified by the ingress in mode $mode, and by no other secret', async (verification) => {
     await run({ accepted: [generation({ secrets: [sealed] })], verification });

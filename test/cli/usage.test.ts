@@ -37,15 +37,10 @@ describe('wrong usage', () => {
     [['subscription', 'rotate', 'business', 'status_changed', '--grace', 'soon'], '--grace: must be a duration'],
     [moved, '--public-url'],
     [[...moved, '--public-url', 'rides.example'], 'publicUrl: must be an https'],
-    [['subscription', 'end', 'business', 'status_changed', '--reason', ''], 'reason: must be a text'],
     [['delivery', 'parked', '--open', 'xyz'], 'deliveryId: must be 32 hex digits'],
     [['delivery', 'parked', '--open', parked], 'FARETRAIL_WEBHOOK_KEYS: missing'],
     [['delivery', 'route', 'business', parked], '--order'],
     [['delivery', 'route', 'business', parked, '--order', 'a/b'], '--order: must not hold "/"'],
-    [['delivery', 'discard', 'business', parked, '--reason', ''], 'reason: must be a text'],
-    [[...sent, 'order_changed', '--order', '1', '--status', 'x'], 'eventType: must be'],
-    [['delivery', 'send', 'Business', 'status_changed', '--order', '1', '--status', 'x'], 'account: must be'],
-    [[...sent, 'status_changed', '--order', 'a/b', '--status', 'x'], '--order: must not hold'],
     [[...sent, 'status_changed', '--status', 'Driving'], '--order: missing'],
     [[...sent, 'status_changed', '--order', '1'], '--status: missing'],
     [[...sent, 'business_report', '--status', 'Driving'], '--status: a business_report has none'],
@@ -56,7 +51,6 @@ describe('wrong usage', () => {
     [['call', 'business', 'companySettings', '--order', '1'], 'orderId: companySettings has no use for it'],
     [['call', 'business', 'createOrder', '--key', 'a/b'], '--key: must be 1 to 100 characters'],
     [['call', 'business', 'createOrder', '--input', '/nonexistent.json'], '--input: /nonexistent.json cannot be read'],
-    [['ride', 'request', 'business', '--input', '/nonexistent.json'], '--input: /nonexistent.json cannot be read'],
     [['ride', 'request', 'business', '--input', jsonFile({ stops: [] })], 'body.'],
     [['ride', 'request', 'business', '--input', longAmount], 'order.amount: would lose digits as a number; write it'],
     [['ride', 'update', 'business', 'x', '--input', longAmount], 'order.amount: would lose digits'],
@@ -70,7 +64,6 @@ describe('wrong usage', () => {
     [['order', 'list', '--colour'], "unknown option '--colour'"],
     [['order', 'list', '--address', 'http://temporal.example:7233'], '--address: must be a host with its port'],
     [['doctor', '--address', 'temporal.example:99999'], '--address: must be a host with its port'],
-    [['doctor', '--address', ''], '--address: must be a host with its port'],
     [['token', 'list', '--namespace', 'two words'], '--namespace: must be a name'],
   ])('%j ends with 2 before any connection', async (argv, reason) => {
     const { exitCode, stdout, stderr } = await runHere(argv);
@@ -98,19 +91,11 @@ describe('wrong usage', () => {
   });
 });
 
-describe('a duration', () => {
-  it.each([
-    ['0', 0],
-    ['250ms', 250],
-    ['90s', 90_000],
-    ['30m', 1_800_000],
-    ['24h', 86_400_000],
-    ['2d', 172_800_000],
-  ])('%s is %i ms', (text, ms) => expect(toDurationMs(text, '--grace')).toBe(ms));
-
-  it.each(['', '5', '-1s', '1.5h', '1 h', '2w', '1h30m', '99999999999d'])('"%s" is refused by name', (text) => {
-    expect(() => toDurationMs(text, '--grace')).toThrow('--grace: must be a duration');
-  });
+it('a duration is a number with its unit, and anything else is refused by name', () => {
+  const durations = ['0', '250ms', '90s', '30m', '24h', '2d'].map((text) => toDurationMs(text, '--grace'));
+  expect(durations).toEqual([0, 250, 90_000, 1_800_000, 86_400_000, 172_800_000]);
+  for (const text of ['', '5', '-1s', '1.5h', '1 h', '2w', '1h30m', '99999999999d'])
+    expect(() => toDurationMs(text, '--grace'), text).toThrow('--grace: must be a duration');
 });
 
 describe('--address and --namespace', () => {

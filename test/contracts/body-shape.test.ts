@@ -37,14 +37,7 @@ it('is bounded in depth and size, and says that it was cut', () => {
   const broad = Array.from({ length: 100 }, () =>
     Array.from({ length: 100 }, () => Array.from({ length: 100 }, () => [1])),
   );
-  const nested = Array.from({ length: 30 }, (_, at) =>
-    String.fromCharCode(97 + (at % 26)).repeat(1 + at / 26),
-  ).reduce<unknown>(
-    (_, __, ___, names) =>
-      Object.fromEntries(names.map((name) => [name, Object.fromEntries(names.map((one) => [one, 1]))])),
-    {},
-  );
-  for (const body of [deep, wide, broad, nested]) {
+  for (const body of [deep, wide, broad]) {
     const shape = bodyShape(body);
     expect(shape.isCut).toBe(true);
     expect(JSON.stringify(shape).length).toBeLessThan(30_000);

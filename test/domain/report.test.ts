@@ -11,7 +11,6 @@ import {
   receiptPaceMs,
   recordDeliveries,
   recordReceipt,
-  toReportNotice,
 } from '../../src/domain/report.js';
 import { forAny } from '../support/for-any.js';
 
@@ -83,12 +82,6 @@ describe('a look', () => {
 });
 
 const { report: withReport } = recordDeliveries(recordReceipt(fresh, read), [], [notice('d1')]);
-
-it('a receiver gets the receipt and the reports', () => {
-  const reports = [{ deliveryId: 'd1', receivedAt: at }];
-  const expected = { account, orderId: '4711', reports, receipt, receiptAt: at, unavailable: null };
-  expect(toReportNotice(withReport)).toEqual(expected);
-});
 
 describe('the report in the Temporal UI', () => {
   it('shows the receipt, the reports and the receiver that could not be reached', () => {

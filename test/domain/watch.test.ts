@@ -1,13 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toAccountName } from '../../src/domain/keys.js';
-import {
-  describeWatch,
-  parseAccountWatchInput,
-  pollsPerSecond,
-  readSeenChange,
-  readWatchTold,
-} from '../../src/domain/watch.js';
+import { describeWatch, pollsPerSecond, readSeenChange, readWatchTold } from '../../src/domain/watch.js';
 import { forAny } from '../support/for-any.js';
 
 describe('the rate of polls', () => {
@@ -55,12 +49,6 @@ describe('what comes to a run of another program', () => {
     expect(readWatchTold({ ...told, worker: null, attention: null })).toMatchObject({ worker: null });
     for (const other of [undefined, 'told', { ...told, orders: 'three' }]) expect(readWatchTold(other)).toBeNull();
   });
-});
-
-it('the input of a watch names its account, and nothing else', () => {
-  expect(parseAccountWatchInput({ account: 'acme' })).toEqual({ account: 'acme' });
-  expect(() => parseAccountWatchInput({ account: 'Acme' })).toThrow(/account/);
-  expect(() => parseAccountWatchInput({ account: 'acme', orders: [] })).toThrow(/orders/);
 });
 
 it('the Temporal UI says who polls how many orders, and what is wrong with the account', () => {

@@ -197,8 +197,8 @@ describe('the commands notice list and notice resend', () => {
     const { stdout } = await cli('notice', 'list', '--since', '1h');
     expect(stdout).toMatch(new RegExp(`^20.+ ${host()} +HTTP 400 +order.changed +${missed[0]?.id}$`, 'm'));
     expect(stdout + JSON.stringify(missed)).not.toContain('s3cret');
-    expect(await listed('list', '--receiver', 'elsewhere.example')).toEqual([]);
-    expect(await listed('list', '--account', 'partner')).toEqual([]);
+    // Other tests miss notices on the same server, too.
+    for (const filter of ['--receiver', '--account']) expect(await listed('list', filter, randomUUID())).toEqual([]);
 
     const second = String(missed[1]?.id);
     const both = await Promise.all([listed('resend', second), cli('notice', 'resend', second)]);

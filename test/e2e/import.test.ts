@@ -61,13 +61,9 @@ it('an account that no worker holds is a warning of the import, and needs a pers
   await expect.poll(inNeed).toEqual([]);
 });
 
-it.each([
-  ['a file that is not there', '/nonexistent.csv', 'cannot be read (ENOENT)'],
-  ['a column that is none', textFile('orderId,driver\n1,x', '.csv'), 'there is no column driver'],
-  ['a quote within a field', textFile('account,orderId\nbusiness,1"2', '.csv'), 'cannot be read on from line 2'],
-])('refuses %s', async (_, file, why) => {
-  const { exitCode, stderr } = await importOf(file);
-  expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(why) });
+it('refuses a file that cannot be read on', async () => {
+  const { exitCode, stderr } = await importOf(textFile('account,orderId\nbusiness,1"2', '.csv'));
+  expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('be read on from line 2') });
 });
 
 it('followMany of the typed client yields what became of each, in their order', async () => {

@@ -1,9 +1,16 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { expect, it, onTestFinished } from 'vitest';
-import { AddressNotAllowed, createGuardedAgent, defaultNotifyLimits } from '../../src/notify-http/guarded-agent.js';
-import { receiverSecret, toWebhookSecret } from '../../src/notify-http/receiver-secret.js';
-import { createNotifySender, isCallableAddress, type NotifySenderOptions } from '../../src/notify-http/sender.js';
+import {
+  AddressNotAllowed,
+  createGuardedAgent,
+  createNotifySender,
+  defaultNotifyLimits,
+  isCallableAddress,
+  type NotifySenderOptions,
+  receiverSecret,
+  toWebhookSecret,
+} from '../../src/notify-http/sender.js';
 import { serve, serveBytes, textOf } from '../ride-api/loopback-server.js';
 
 const secrets = [Buffer.alloc(32, 1), Buffer.alloc(24, 251)];

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
 import type { CertificateFiles } from '../support/server/certificates.js';
+import { textOf } from './loopback-server.js';
 
-/** An answer that the server behind the front has given, and the connections over which it is to go. */
+/** An answer that is to be lost, and the connections over which it would go. */
 interface Passing {
-  status: number;
-  text: string;
   response: ServerResponse;
   /** Of the client, beneath TLS. */
   client: Socket;
@@ -26,10 +26,9 @@ export const brokenAnswers = {
   'a reset': ({ client }: Passing) => void client.resetAndDestroy(),
   // The end of TLS cannot decrypt it, and says so by a fatal alert.
   'a TLS alert': ({ inner }: Passing) => void inner.write(undecipherable),
-  'half a body': ({ response, status, text, client }: Passing) => {
-    const body = Buffer.from(text);
-    response.writeHead(status, { ...json, 'content-length': body.length });
-    response.write(body.subarray(0, body.length / 2), () => setTimeout(() => client.end(), 50));
+  'half a body': ({ response, client }: Passing) => {
+    response.writeHead(201, { ...json, 'content-length': 16 });
+    response.write('{"id":"o', () => setTimeout(() => client.end(), 50));
   },
   'a page with 200': ({ response }: Passing) =>
     void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Welcome</html>'),
@@ -37,19 +36,17 @@ export const brokenAnswers = {
 } as const satisfies Record<string, (answer: Passing) => void>;
 export type BrokenAnswer = keyof typeof brokenAnswers;
 
-/** A server of TLS before another server, whose answers it loses in this way. */
-export async function startBreakingFront(target: string, certificate: CertificateFiles, broken: BrokenAnswer) {
+/** A service over TLS that carries each call out, and loses its answer in this way. `taken`: the bodies of the calls. */
+export async function startBreakingService(certificate: CertificateFiles, broken: BrokenAnswer) {
   const connections = new Map<number | undefined, Pick<Passing, 'client' | 'inner'>>();
+  const taken: string[] = [];
   const tls = { cert: readFileSync(certificate.cert), key: readFileSync(certificate.key) };
-  const server = createTlsServer(tls, (request, response) => {
-    void pass(request, response).catch(() => response.destroy());
+  const server = createTlsServer(tls, async (request, response) => {
+    taken.push(await textOf(request));
+    const pair = connections.get(request.socket.remotePort);
+    if (pair) brokenAnswers[broken]({ response, ...pair });
   });
   server.on('clientError', (_error, socket) => socket.destroy()); // after the alert; Node would answer 400
-  async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { status, text } = await forward(target, request);
-    const pair = connections.get(request.socket.remotePort);
-    if (pair) brokenAnswers[broken]({ status, text, response, ...pair });
-  }
   const tlsPort = await listen(server);
   // A relay, since a program cannot reset a connection beneath TLS, or put anything into it.
   const relay = createServer((client) => {
@@ -59,22 +56,12 @@ export async function startBreakingFront(target: string, certificate: Certificat
     inner.on('close', () => client.destroy());
     client.pipe(inner).pipe(client);
   });
-  const url = `https://127.0.0.1:${await listen(relay)}`;
-  return {
-    url,
-    close(): void {
-      for (const { client } of connections.values()) client.destroy();
-      server.close();
-      relay.close();
-    },
-  };
-}
-
-async function forward(target: string, request: IncomingMessage): Promise<Pick<Passing, 'status' | 'text'>> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  const answer = await fetch(target, { method: 'POST', body: Buffer.concat(chunks) });
-  return { status: answer.status, text: await answer.text() };
+  onTestFinished(() => {
+    for (const { client } of connections.values()) client.destroy();
+    server.close();
+    relay.close();
+  });
+  return { url: `https://127.0.0.1:${await listen(relay)}`, taken };
 }
 
 async function listen(server: TlsServer | Server): Promise<number> {

@@ -11,61 +11,40 @@ import { rideApi, serve } from './loopback-server.js';
 const orderId = toOrderId('o1');
 const order = { id: 'o1', status: 'Driving', supplier: { driver: { name: 'N' } } };
 const refusal = { error: { code: 'CODE', message: 'no' }, request_id: 'r1' };
+const receipt = { payment_summary: { total_inc_tax: '22.00' } };
+const made = { id: 'o1', driver: { rating: 5 } };
 const call = { account: businessAccount().name, requestId: 'q1' };
+const create = { ...call, operation: 'createOrder', body: {} } as const;
+const cancel = { ...call, operation: 'cancelOrder', orderId } as const;
 const deliveryAddress = `https://rides.example/webhooks/${'x'.repeat(43)}`;
+const wanted = { deliveryAddress, eventType: 'status_changed' } as const;
 const subscriber = { id: 's1', secret_id: 's', hook_address: deliveryAddress, created_at: 't', updated_at: 't' };
+const subscribers = { subscribers: [subscriber] };
+const token = { access_token: 'a', token_type: 'bearer', expires_in: 60, scope: 'x' };
+const noToken = { error: 'invalid_scope', error_description: 'no' };
+
+/** The service at this URL, as each of its accounts sees it. */
+const accountsAt = (url: string) => ({ partner: partnerAccount(url), business: businessAccount(url, url) });
 
 interface Reader {
   /** What the service answers when all is well. */
   base: unknown;
   status?: number;
-  ask(api: RideApi, url: string): Promise<unknown>;
+  ask(api: RideApi, accounts: ReturnType<typeof accountsAt>): Promise<unknown>;
 }
 
 const readers: Record<string, Reader> = {
-  orderStatus: { base: order, ask: (api, url) => api.readOrder(partnerAccount(url), orderId, 't') },
-  orderDetails: { base: order, ask: (api, url) => api.readOrder(businessAccount(url), orderId, 't') },
-  receipt: {
-    base: { payment_summary: { total_inc_tax: '22.00' } },
-    ask: (api, url) => api.readReceipt(businessAccount(url), orderId, 't'),
-  },
-  create: {
-    base: { id: 'o1', driver: { rating: 5 } },
-    status: 201,
-    ask: (api, url) => api.callOperation(businessAccount(url), { ...call, operation: 'createOrder', body: {} }, 't'),
-  },
-  effect: {
-    base: order,
-    ask: (api, url) => api.readEffect(businessAccount(url), { ...call, operation: 'cancelOrder', orderId }, 't'),
-  },
-  refusedCall: {
-    base: refusal,
-    status: 422,
-    ask: (api, url) => api.callOperation(businessAccount(url), { ...call, operation: 'cancelOrder', orderId }, 't'),
-  },
-  refusedRead: {
-    base: refusal,
-    status: 400,
-    ask: (api, url) => api.readOrder(partnerAccount(url), orderId, 't'),
-  },
-  newSubscriber: {
-    base: subscriber,
-    ask: (api, url) =>
-      api.createSubscriber(businessAccount(url), { deliveryAddress, eventType: 'status_changed' }, 't'),
-  },
-  subscribers: {
-    base: { subscribers: [subscriber] },
-    ask: (api, url) => api.listSubscribers(businessAccount(url), 't'),
-  },
-  token: {
-    base: { access_token: 'a', token_type: 'bearer', expires_in: 60, scope: 'x' },
-    ask: (api, url) => api.requestToken(businessAccount(url, url), toScope('x'), undefined),
-  },
-  refusedToken: {
-    base: { error: 'invalid_scope', error_description: 'no' },
-    status: 400,
-    ask: (api, url) => api.requestToken(businessAccount(url, url), toScope('x'), undefined),
-  },
+  orderStatus: { base: order, ask: (api, { partner }) => api.readOrder(partner, orderId, 't') },
+  orderDetails: { base: order, ask: (api, { business }) => api.readOrder(business, orderId, 't') },
+  receipt: { base: receipt, ask: (api, { business }) => api.readReceipt(business, orderId, 't') },
+  create: { base: made, status: 201, ask: (api, { business }) => api.callOperation(business, create, 't') },
+  effect: { base: order, ask: (api, { business }) => api.readEffect(business, cancel, 't') },
+  refusedCall: { base: refusal, status: 422, ask: (api, { business }) => api.callOperation(business, cancel, 't') },
+  refusedRead: { base: refusal, status: 400, ask: (api, { partner }) => api.readOrder(partner, orderId, 't') },
+  newSubscriber: { base: subscriber, ask: (api, { business }) => api.createSubscriber(business, wanted, 't') },
+  subscribers: { base: subscribers, ask: (api, { business }) => api.listSubscribers(business, 't') },
+  token: { base: token, ask: (api, { business }) => api.requestToken(business, toScope('x')) },
+  refusedToken: { base: noToken, status: 400, ask: (api, { business }) => api.requestToken(business, toScope('x')) },
 };
 
 const apiOver = (http?: Http) =>
@@ -75,7 +54,7 @@ const apiOver = (http?: Http) =>
 const fieldsOf = ({ base, status = 200, ask }: Reader): Promise<string[][]> =>
   fieldsRead(base, (body) => {
     const send: Http['send'] = async () => ({ status, headers: {}, body });
-    return ask(apiOver({ send, close: async () => {} }), 'https://rides.example');
+    return ask(apiOver({ send, close: async () => {} }), accountsAt('https://rides.example'));
   });
 
 function textsIn(value: unknown): string[] {
@@ -104,7 +83,7 @@ describe.each(Object.entries(readers))('an answer to %s', (_, reader) => {
     for (const field of fields)
       for (const hostility of hostilities) {
         body = hostileJson(reader.base, field, hostileFields[hostility]);
-        const outcome = await reader.ask(api, url).catch((error: unknown) => error);
+        const outcome = await reader.ask(api, accountsAt(url)).catch((error: unknown) => error);
         expect(isHarmless(outcome), `/${field.join('/')} ${hostility}: ${String(outcome)}`).toBe(true);
       }
   });

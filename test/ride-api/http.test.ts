@@ -4,7 +4,7 @@ import { sentBy } from '../../src/ride-api/errors.js';
 import { type ApiRequest, createHttp, type HttpLimits } from '../../src/ride-api/http.js';
 import { createAuthority } from '../support/server/certificates.js';
 import { failure } from './accounts.js';
-import { type BrokenAnswer, brokenAnswers, startBreakingFront } from './breaking-front.js';
+import { type BrokenAnswer, brokenAnswers, startBreakingService } from './breaking-front.js';
 import { answerJson, hangUp, httpClient, serve, serveBytes, textOf } from './loopback-server.js';
 
 const get = (url: string): ApiRequest => ({ method: 'GET', url, headers: {} });
@@ -113,12 +113,7 @@ it.each([
 describe('a changing call over TLS', () => {
   const certificate = createAuthority('service').server();
   const post = (url: string): ApiRequest => ({ method: 'POST', url, headers: {}, body: '{}' });
-  async function front(target: string, broken: BrokenAnswer): Promise<string> {
-    const { url, close } = await startBreakingFront(target, certificate, broken);
-    onTestFinished(close);
-    return url;
-  }
-  const untrusted = () => front('http://127.0.0.1:1', 'a reset');
+  const untrusted = async () => (await startBreakingService(certificate, 'a reset')).url;
   const resetting = async () =>
     `https://${await serveBytes((socket) => void socket.once('data', () => socket.resetAndDestroy()))}`;
 
@@ -127,12 +122,7 @@ describe('a changing call over TLS', () => {
     async (name) => {
       vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0'); // a process learns of an authority only at its start
       onTestFinished(() => void vi.unstubAllEnvs());
-      const taken: string[] = [];
-      const target = await serve(async (request, response) => {
-        taken.push(await textOf(request));
-        answerJson(response, 201, { id: 'order-1' });
-      });
-      const url = await front(target, name);
+      const { url, taken } = await startBreakingService(certificate, name);
       await expect(httpClient().send(post(url))).rejects.toSatisfy((error) => sentBy(error) === 'unknown');
       expect(taken).toEqual(['{}']);
     },

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { parseContractProfile } from '../../src/contracts/default-contract-profile.js';
@@ -10,14 +11,14 @@ async function listen(server: Server | TcpServer): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** An HTTP server for one test; the result is its base URL. It ends with the test. */
-export async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
+/** An HTTP server for one test, over TLS with a certificate; the result is its base URL. It ends with the test. */
+export async function serve(listener: RequestListener, tls?: { cert: Buffer; key: Buffer }): Promise<string> {
+  const server = tls ? createTlsServer(tls, listener) : createServer(listener);
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
-  return `http://${await listen(server)}`;
+  return `${tls ? 'https' : 'http'}://${await listen(server)}`;
 }
 
 /** A server of raw bytes for one test; the result is host and port. */

@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { loadConfig } from '../../src/config.js';
 import { sentBy } from '../../src/ride-api/errors.js';
@@ -10,7 +8,7 @@ import { isExempt } from '../../src/ride-api/proxy.js';
 import { createAuthority } from '../support/server/certificates.js';
 import { type ProxyOptions, proxyUser, startConnectProxy } from '../support/server/connect-proxy.js';
 import { failure } from './accounts.js';
-import { answerJson, serveBytes } from './loopback-server.js';
+import { answerJson, serve, serveBytes } from './loopback-server.js';
 
 const files = createAuthority('service').server();
 const tls = { cert: readFileSync(files.cert), key: readFileSync(files.key) };
@@ -25,13 +23,11 @@ const refused = (code: string, systemCode: unknown = expect.anything()) =>
 /** A service over TLS, and how many calls it was sent. */
 async function serveTls(listener: RequestListener = (_, response) => answerJson(response, 201, {})) {
   let taken = 0;
-  const server = createServer(tls, listener).on('request', () => (taken += 1));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { taken: () => taken, port: (server.address() as AddressInfo).port };
+  const counting: RequestListener = (...call) => {
+    taken += 1;
+    listener(...call);
+  };
+  return { taken: () => taken, port: Number(new URL(await serve(counting, tls)).port) };
 }
 
 /** A client whose settings name the proxy as a deployment does. */
@@ -85,15 +81,15 @@ describe('a create that the proxy keeps from the service', () => {
     ['does not allow the address', { manner: 403 }, 'PROXY_403', 'the proxy answered 403'],
     ['does not reach the service', { manner: 502 }, 'PROXY_502', 'the proxy answered 502'],
     ['answers with another success', { manner: 204 }, 'PROXY_204', 'the proxy answered 204'],
-    ['hangs up', { manner: 'hangs up' }, 'PROXY_ECONNRESET', 'HTTPS_PROXY'],
-    ['says nothing', { manner: 'hangs' }, 'PROXY_TIMEOUT', 'HTTPS_PROXY'],
-    ['says nothing over TLS', () => serving('https'), 'PROXY_TIMEOUT', 'HTTPS_PROXY'],
-    ['is none', () => serving('http', 'SSH-2.0-OpenSSH\r\n'), 'PROXY_HPE_INVALID_CONSTANT', 'HTTPS_PROXY'],
+    ['hangs up', { manner: 'hangs up' }, 'PROXY_UND_ERR_SOCKET', 'HTTPS_PROXY'],
+    ['says nothing', { manner: 'hangs' }, 'PROXY_UND_ERR_HEADERS_TIMEOUT', 'HTTPS_PROXY'],
+    ['says nothing over TLS', () => serving('https'), 'PROXY_UND_ERR_CONNECT_TIMEOUT', 'HTTPS_PROXY'],
+    ['is none', () => serving('http', 'SSH-2.0-OpenSSH\r\n'), 'PROXY_LOST', 'HTTPS_PROXY'],
     ['is not there', async () => 'http://127.0.0.1:1', 'PROXY_ECONNREFUSED', 'HTTPS_PROXY'],
     ['has no address', async () => 'http://nowhere.invalid:3128', 'PROXY_ENOTFOUND', 'HTTPS_PROXY'],
   ])('which %s, was not sent', async (_, options, systemCode, told) => {
     const url = typeof options === 'function' ? await options() : (await proxyWith(options)).origin;
-    const connectMs = systemCode === 'PROXY_TIMEOUT' ? 100 : 10_000;
+    const connectMs = systemCode.endsWith('TIMEOUT') ? 100 : 10_000;
     const error = await failed(clientBehind(url.replace('://', '://me:secret-5c1e@'), { connectMs }).send(create));
     expect(error).toEqual(refused('NO_CONNECTION', systemCode));
     expect(error.message).toContain(told);

@@ -35,9 +35,8 @@ describe('the body of an answer', () => {
 
   it('may have just the size of the cap, and beyond it does not hide the status of an error', async () => {
     expect((await answered(JSON.stringify('x'.repeat(maxReplyBytes - 2)))).body).toHaveLength(maxReplyBytes - 2);
-    await expect(answered(JSON.stringify('x'.repeat(maxReplyBytes - 1)))).rejects.toThrow(
-      failure('RideApiGarbled', 'TOO_LARGE'),
-    );
+    const tooLarge = failure('RideApiGarbled', 'TOO_LARGE');
+    await expect(answered(JSON.stringify('x'.repeat(maxReplyBytes - 1)))).rejects.toThrow(tooLarge);
     expect(await answered('x'.repeat(50_000), '', 503)).toMatchObject({ status: 503, body: undefined });
   });
 });

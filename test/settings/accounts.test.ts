@@ -6,19 +6,10 @@ import { accountsFile, businessEnv, expectProblem, files, partnerEnv, problemsOf
 describe('the environment', () => {
   it('reads the partner account', () => {
     const { accounts } = loadConfig(partnerEnv);
-    expect(accounts).toEqual([
-      {
-        name: 'partner',
-        interface: 'partner',
-        baseUrl: 'https://partner.example',
-        authUrl: 'https://partner.example',
-        clientId: 'partner-id',
-        requestsPerSecond: 16,
-        poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 300_000 },
-        watch: defaultWatch,
-        untracked: 'follow',
-      },
-    ]);
+    const url = 'https://partner.example';
+    const own = { name: 'partner', interface: 'partner', baseUrl: url, authUrl: url, clientId: 'partner-id' };
+    const poll = { activeMs: 10_000, reservedMs: 300_000, pushedMs: 300_000 };
+    expect(accounts).toEqual([{ ...own, requestsPerSecond: 16, poll, watch: defaultWatch, untracked: 'follow' }]);
     expect(accounts[0]?.clientSecret).toBe('partner-secret');
   });
 
@@ -104,6 +95,7 @@ describe('the accounts file', () => {
   });
 
   const at = 'FARETRAIL_ACCOUNTS_FILE: accounts';
+  const either = 'partner" or "business';
   it.each<[string, Record<string, unknown>, string[]]>([
     [
       'a secret in clear, and says where it belongs',
@@ -119,11 +111,7 @@ describe('the accounts file', () => {
       [`${at}.acme.clientSecret: the variable that "env" names is not set; set it`],
     ],
     ['a bad name', { 'Acme Inc': acme }, [`${at}.Acme Inc: a name must be 1 to 40 characters of a-z, 0-9 and "-"`]],
-    [
-      'the interface fleet',
-      { acme: { ...acme, interface: 'fleet' } },
-      [`${at}.acme.interface: must be "partner" or "business"`],
-    ],
+    ['a third interface', { acme: { ...acme, interface: 'x' } }, [`${at}.acme.interface: must be "${either}"`]],
     ['a name of the environment', { partner: acme }, [`${at}.partner also comes from FARETRAIL_PARTNER_*; rename one`]],
   ])('is refused with %s', (_, accounts, problems) => {
     expect(problemsOf(() => loadConfig({ ...partnerEnv, ...env }, accountsFile(accounts)))).toEqual(problems);

@@ -40,12 +40,7 @@ describe('key rings', () => {
     ['NOTIFY_SECRETS', 'a secret that is too short', ofBytes(23), 'entry 1 must hold 24 to 64 bytes as base64url'],
     ['NOTIFY_SECRETS', 'a secret that is too long', ofBytes(65), 'entry 1 must hold 24 to 64 bytes as base64url'],
     ['NOTIFY_SECRETS', 'no base64url', `n1:${'+'.repeat(43)}`, 'entry 1 must hold 24 to 64 bytes as base64url'],
-    [
-      'NOTIFY_SECRETS',
-      'a length that is none of base64url',
-      `n1:${'A'.repeat(33)}`,
-      'entry 1 must hold 24 to 64 bytes',
-    ],
+    ['NOTIFY_SECRETS', 'a length of no base64url', `n1:${'A'.repeat(33)}`, 'entry 1 must hold 24 to 64 bytes'],
     ['NOTIFY_SECRETS', 'the form of receivers', `n1:whsec_${'A'.repeat(43)}=`, 'entry 1 must hold 24 to 64 bytes'],
   ])('are refused by position and without the value: %s with %s', (end, _case, value, problem) => {
     const load = () => loadConfig({ [`FARETRAIL_${end}`]: value });
@@ -114,12 +109,8 @@ function settingNames(): string[] {
 
 describe('a secret is not shown', () => {
   it('in a printed config', () => {
-    const acme = {
-      interface: 'partner',
-      baseUrl: 'https://a.example',
-      clientId: 'a',
-      clientSecret: { file: '/run/a' },
-    };
+    const place = { clientSecret: { file: '/run/a' } };
+    const acme = { interface: 'partner', baseUrl: 'https://a.example', clientId: 'a', ...place };
     const env = {
       ...partnerEnv,
       ...businessEnv,
@@ -128,6 +119,8 @@ describe('a secret is not shown', () => {
       FARETRAIL_SEALING_KEYS: keys,
       FARETRAIL_PAYLOAD_KEYS: `p1:${encodedKey(3)}`,
       FARETRAIL_CODEC_TOKEN: 'token-of-the-codec-endpoint-with-32-letters',
+      FARETRAIL_OPERATOR_URL: 'https://ops.example/hooks/HIDDEN?key=HIDDEN',
+      FARETRAIL_STORE_URL: 'postgresql://faretrail:HIDDEN@db.example/rides',
     };
     const readFile = files({ 'accounts.json': JSON.stringify({ accounts: { acme } }), '/run/a': 'acme-secret' });
     const config = loadWorkerConfig(env, readFile);
@@ -136,7 +129,7 @@ describe('a secret is not shown', () => {
     const text = print(config);
     const encoded = [1, 3, 8].map(encodedKey);
     const bytes = [1, 3, 8].flatMap((byte) => [',', ', '].map((comma) => Array(8).fill(byte).join(comma)));
-    for (const hidden of [...clientSecrets, env.FARETRAIL_CODEC_TOKEN, ...encoded, ...bytes])
+    for (const hidden of [...clientSecrets, env.FARETRAIL_CODEC_TOKEN, 'HIDDEN', ...encoded, ...bytes])
       expect(text).not.toContain(hidden);
   });
 
@@ -150,22 +143,22 @@ describe('a secret is not shown', () => {
   });
 
   it('in a problem of the accounts file', () => {
-    const account = fc.record(
-      {
-        interface: fc.constantFrom('partner', 'business', 'fleet'),
-        baseUrl: secret,
-        clientId: secret,
-        clientSecret: fc.oneof(
-          secret,
-          secret.map((env) => ({ env })),
-          secret.map((file) => ({ file })),
-          secret.map((env) => ({ env, more: env })),
-        ),
-        untracked: secret,
-        poll: secret,
-      },
-      { requiredKeys: [] },
+    const places = [secret.map((env) => ({ env })), secret.map((file) => ({ file }))];
+    const clientSecret = fc.oneof(
+      secret,
+      ...places,
+      secret.map((env) => ({ env, more: env })),
     );
+    const kind = fc.constantFrom('partner', 'business', 'fleet');
+    const fields = {
+      interface: kind,
+      baseUrl: secret,
+      clientId: secret,
+      clientSecret,
+      untracked: secret,
+      poll: secret,
+    };
+    const account = fc.record(fields, { requiredKeys: [] });
     fc.assert(
       fc.property(account, (acme) => {
         const content = JSON.stringify({ accounts: { acme } });

@@ -78,12 +78,7 @@ it('attention about an order is one period until it goes, or until the order is 
 it.each<[string, told: string, shows: object, periods: string[]]>([
   ['what comes in order', '1@1 unknown, 2@2 named, 3@3 ended', { outcome: 'completed' }, ['outcomeUnknown over']],
   ['nothing twice', '1@1 unknown, 1@1 unknown', { attention: 'outcomeUnknown' }, ['outcomeUnknown']],
-  [
-    'no earlier one that comes again',
-    '1@1 unknown, 2@2 named, 1@1 unknown',
-    { order_id: '7b21' },
-    ['outcomeUnknown over'],
-  ],
+  ['no earlier one again', '1@1 unknown, 2@2 named, 1@1 unknown', { order_id: '7b21' }, ['outcomeUnknown over']],
   ['what a lost task did once', '1@1 named, 1@5 named', { changed_at: new Date(secondOf(1)) }, []],
   ['what the run found instead', '1@1 unknown, 2@1 calm, 1@5 named', { order_id: '7b21' }, ['outcomeUnknown over']],
   ['nothing of a worker that stood still', '1@5 ended, 1@2 named', { ended: true }, []],

@@ -7,12 +7,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type PgBouncer, startPgBouncer } from '../../dev/stack/postgres/pgbouncer.js';
 import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import { type Check, checkStore } from '../../src/cli/doctor.js';
-import { toAccountName, toOrderId } from '../../src/domain/keys.js';
-import type { StoredChange } from '../../src/domain/notify/notices.js';
 import { findServer } from '../../src/store/server.js';
 import { openStore } from '../../src/store/store.js';
 import { createAuthority } from '../support/server/certificates.js';
-import { usePostgres } from '../support/store/postgres.js';
+import { changeOf, usePostgres } from '../support/store/postgres.js';
 
 const postgres = usePostgres();
 
@@ -33,14 +31,6 @@ async function roleWith(name: string, rights: string): Promise<string> {
   await sql(name, `create role ${name} login password 'a-secret'; ${rights}`);
   return `postgresql://${name}:a-secret@127.0.0.1:${postgres.port}/${name}`;
 }
-
-const account = toAccountName('business');
-const at = new Date().toISOString();
-const state = { status: 'Driving', rawStatus: 'Driving', since: at, terminal: false, outcome: null, attention: null };
-const changeOf = (orderId: string): StoredChange => ({
-  ...{ run: orderId, notice: 1, at, type: 'order.changed' },
-  change: { account, orderId: toOrderId(orderId), ...state },
-});
 
 /** Writes a change of each order with a store of its own, at once. */
 async function write(url: string, orderIds = ['7b21']): Promise<void> {
@@ -70,12 +60,8 @@ it('a role that only owns the schema makes the tables and writes', async () => {
 
 it('a role that may only write does so once the tables are there', async () => {
   const url = await roleWith('writer', '');
-  const failed = (why: string) => ({
-    ...{
-      result: 'failed',
-      message: expect.stringMatching(`permission denied for ${why} \\(42501\\); its role must own`),
-    },
-  });
+  const denied = (why: string) => `permission denied for ${why} \\(42501\\); its role must own`;
+  const failed = (why: string) => ({ result: 'failed', message: expect.stringMatching(denied(why)) });
   expect(await diagnosed(url)).toEqual(failed('database writer'));
   await write(urlOf('writer'));
   expect(await diagnosed(url)).toEqual(failed('schema faretrail'));
@@ -113,14 +99,10 @@ describe('a release', () => {
   async function migrateAsBefore(database: string): Promise<void> {
     const dbClient = new Client({ connectionString: urlOf(database) });
     await dbClient.connect();
+    const table = { migrationsSchema: 'faretrail', migrationsTable: 'migrations', log: () => undefined };
     await runner({
       ...{ dbClient, dir: release(first), direction: 'up', schema: 'faretrail', createSchema: true },
-      ...{
-        migrationsSchema: 'faretrail',
-        migrationsTable: 'migrations',
-        advisoryLockMode: 'wait',
-        log: () => undefined,
-      },
+      ...{ ...table, advisoryLockMode: 'wait' },
     }).finally(() => dbClient.end());
   }
   const next = release(readdirSync(ours), {
@@ -187,11 +169,9 @@ describe.each(['transaction', 'session'] as const)('behind PgBouncer in %s mode'
     expect(await sql('postgres', held)).toEqual([]);
     const other = new Client({ connectionString: url });
     await other.connect();
-    const left = await other.query(
-      `select current_setting('search_path') as path, current_setting('lock_timeout') as wait`,
-    );
+    const left = await other.query(`select current_setting('search_path'), current_setting('lock_timeout') as wait`);
     await other.end();
-    expect(left.rows).toEqual([{ path: '"$user", public', wait: '0' }]);
+    expect(left.rows).toEqual([{ current_setting: '"$user", public', wait: '0' }]);
   });
 });
 
@@ -248,7 +228,8 @@ describe('TLS', () => {
     ['sslmode=verify-full&sslrootcert=CA', 'localhost', 'over TLS, and its certificate is checked'],
     ['sslmode=verify-full&sslrootcert=CA', '127.1', /ERR_TLS_CERT_ALTNAME_INVALID/],
     ['sslmode=verify-full', 'localhost', /sslrootcert/],
-    ['sslmode=verify-full&sslrootcert=/nonexistent.pem', 'localhost', /sslrootcert: the file cannot be read/],
+    ['sslrootcert=system', 'localhost', /sslrootcert/],
+    ['sslmode=verify-full&sslrootcert=/nonexistent.pem', 'localhost', /nonexistent.pem.*ENOENT.*sslrootcert/],
   ])('"%s" at %s means what it means to psql, and the doctor says what it is', async (words, host, says) => {
     const query = words.replace('CA', authority.ca).replace('OTHER', other.ca);
     const url = `${urlOf('tls', `${host}:${postgres.port}`)}?${query}`;

@@ -3,8 +3,8 @@ import type { SourceFile } from './source-file.js';
 /** The limits of the style page. Sizes are in lines. */
 export const budgets = {
   /** All of `src`, and all of `test`. The test prints the sizes when they are over; a new capability may then raise the limit. */
-  src: { files: 186, lines: 24_000 },
-  test: { lines: 31_000 },
+  src: { files: 190, lines: 24_892 },
+  test: { lines: 32_005 },
   file: { cap: 400 },
   function: { cap: 80 },
 } as const;

@@ -59,8 +59,7 @@ export const importTable: readonly Part[] = [
   // These two are for the workflow code of others: what they load, workflow code may load.
   {
     part: 'src/client/in-workflow.ts',
-    ours: ['src/temporal/failure-type.ts'],
-    oursAsTypes: ['src/domain'],
+    ours: ['src/domain', 'src/temporal/failure-type.ts'],
     packages: ['@temporalio/workflow'],
   },
   { part: 'src/client/ride-orders.ts', ours: [], oursAsTypes: ['src/client'], packages: ['nexus-rpc'] },

@@ -106,7 +106,13 @@ function takingNone(describe: () => Promise<unknown>) {
   return runOf(client as unknown as Client, 'order/a/1');
 }
 
-const found = async () => ({ status: { name: 'COMPLETED' }, startTime: new Date(), runId: 'r', historyLength: 3 });
+const standing = (name: string) => async () => ({
+  status: { name },
+  startTime: new Date(),
+  runId: 'r',
+  historyLength: 3,
+});
+const found = standing('COMPLETED');
 const withinMs = 1_000;
 
 it('a run that takes no messages any more is AlreadyEnded, one that Temporal does not know NotFound', async () => {
@@ -131,6 +137,8 @@ it('a run that Temporal does not remember is not found, which is no error', asyn
   expect(await takingNone(() => Promise.reject(notFound)).find({ withinMs })).toBeUndefined();
   const ended = { isOpen: false, state: 'completed', version: 'r/3' };
   expect(await takingNone(found).find({ withinMs })).toMatchObject(ended);
+  const paused = { isOpen: true, state: 'paused' }; // by an operator: a subscription takes deliveries, for one
+  expect(await takingNone(standing('PAUSED')).find({ withinMs })).toMatchObject(paused);
 });
 
 const refused = ApplicationFailure.create({

@@ -12,7 +12,7 @@ import { createSealer, type Sealer } from '../../src/sealing/sealer.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
 import { createAcceptedSubscriptions } from '../../src/webhooks/accepted-subscriptions.js';
 import { createAddresses } from '../../src/webhooks/addresses.js';
-import { createBodyReader, createTakingApart, keepAll } from '../../src/webhooks/body-reader.js';
+import { createBodyReader } from '../../src/webhooks/body-reader.js';
 import { createIntake, createLaterCheck } from '../../src/webhooks/intake.js';
 import type { DeliveryFact, IngressObserver } from '../../src/webhooks/observer.js';
 import { type Deadlines, startIngressServer } from '../../src/webhooks/server.js';
@@ -78,17 +78,17 @@ export async function startIngressStand(options: StandOptions = {}) {
     facts: [] as DeliveryFact[],
     sightings: [] as SecretSighting[],
     failures: [] as unknown[],
+    bodies: [] as string[],
   };
   const observer: IngressObserver = options.observer ?? {
     delivery: (fact) => void observed.facts.push(fact),
-    body: () => undefined,
+    body: (_key, outcome, body) => void observed.bodies.push(`${outcome} ${body}`),
     secretSeen: (_key, sighting) => void observed.sightings.push(sighting),
     failure: (error) => void observed.failures.push(error),
     notForwarded: () => undefined,
   };
   const delivery = { ...defaultContractProfile.delivery, ...options.delivery };
   const reader = createBodyReader({ ...defaultContractProfile, delivery });
-  const takeApart = createTakingApart(reader, sealer);
   const takeDelivery = createIntake({ reader, subscriptions, verification, sealer, store, observer });
   const server = await startIngressServer({
     ...{ host: '127.0.0.1', port: 0, takeDelivery, observer, challenge: delivery.challenge },
@@ -107,10 +107,7 @@ export async function startIngressStand(options: StandOptions = {}) {
     ...{ url, paths, sealer, store, memos, addressOf, ...observed },
     /** How many memos the ingress has read so far. */
     reads: () => reads,
-    laterCheck: createLaterCheck({
-      ...{ subscriptions, verification, sealer },
-      keepEvents: async (whole) => await keepAll(await takeApart(whole), store.accept),
-    }),
+    laterCheck: createLaterCheck({ reader, subscriptions, verification, sealer, acceptEvent: store.accept }),
     post: (body: string | Uint8Array, { address = addressOf(), ...init }: RequestInit & { address?: string } = {}) =>
       send(address, body, init),
     close: () => server.close(),

@@ -135,21 +135,6 @@ describe('trouble', virtualTime, () => {
       expect(shortestGap(stack.tokenRequests)).toBeGreaterThanOrEqual(minute);
     },
   );
-
-  it('fresh tokens that are rejected too lead to attention and to two token requests a minute', async () => {
-    const result = await trailAfter(interrupted(20 * minute, refuse('TOKEN_REJECTED', 401)), [
-      [minute],
-      5 * minute,
-      [50 * minute],
-    ]);
-    expect(result.during).toMatchObject({ attention: { code: 'credentialsRejected' } });
-    expect(result.trail).toMatchObject({ outcome: 'completed', attention: null });
-    expect(stack.tokenRequests.length).toBeLessThanOrEqual(42);
-    // Two at once, and no third one in the same half minute.
-    const [evens, odds] = [0, 1].map((rest) => stack.tokenRequests.filter((_, index) => index % 2 === rest));
-    expect(shortestGap(evens ?? [])).toBeGreaterThanOrEqual(minute / 2);
-    expect(shortestGap(odds ?? [])).toBeGreaterThanOrEqual(minute / 2);
-  });
 });
 
 /** The service does not find the order for so long. */

@@ -1,4 +1,4 @@
-import { interfaceTerms } from '../../../src/contracts/interface-terms.js';
+import { interfaceTerms } from '../../../src/contracts/contract-profile.js';
 import type { Account } from '../../../src/domain/account.js';
 import type { AccountName } from '../../../src/domain/keys.js';
 import type { RideApi } from '../../../src/ride-api/ride-api.js';

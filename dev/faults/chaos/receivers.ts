@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import type { OrderChange } from '../../../src/domain/order/trail.js';
-import { receiverSecret, toWebhookSecret } from '../../../src/notify-http/receiver-secret.js';
+import { receiverSecret, toWebhookSecret } from '../../../src/notify-http/sender.js';
 import { type ReceiverName, type receiverFaults, receiverNames } from './plan.js';
 
 /** One request of a notice that arrived. */

@@ -15,6 +15,8 @@ export interface LocalParts {
   sandbox: Sandbox;
   ingressPort: number;
   journalDir: string;
+  /** What the stack wrote down when it ran before. */
+  before?: Readonly<Record<string, string | undefined>>;
 }
 
 const { partner, business } = sandboxCredentials;
@@ -33,15 +35,12 @@ export const givenSettings = (): Record<string, string> =>
   Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => Boolean(entry[1])));
 
 /** Takes credentials from the environment. The sandbox serves each account without credentials there. */
-export function localSettings({ sandbox, ingressPort, journalDir }: LocalParts): LocalSettings {
+export function localSettings({ sandbox, ingressPort, journalDir, before = {} }: LocalParts): LocalSettings {
   const given = givenSettings();
   const hasAccountsFile = Boolean(given.FARETRAIL_ACCOUNTS_FILE);
   const isGiven = (prefix: string) => hasAccountsFile || Object.keys(given).some((name) => name.startsWith(prefix));
   const sandboxed: RideInterface[] = [];
   const env: Record<string, string> = {
-    // A new key each time, and so new token leases, since the sandbox loses its tokens when it stops.
-    FARETRAIL_SEALING_KEYS: newKey(),
-    FARETRAIL_WEBHOOK_KEYS: newKey(),
     FARETRAIL_INGRESS_PORT: String(ingressPort),
     FARETRAIL_PUBLIC_URL: `http://127.0.0.1:${ingressPort}`,
     FARETRAIL_JOURNAL_DIR: journalDir,
@@ -60,5 +59,8 @@ export function localSettings({ sandbox, ingressPort, journalDir }: LocalParts):
     env.FARETRAIL_BUSINESS_ID = business.businessId;
   }
   const isAllSandboxed = sandboxed.length === rideInterfaces.length;
+  // A new key each time, and so new token leases, since the sandbox loses its tokens and subscribers when it stops. A real service keeps them.
+  for (const name of ['FARETRAIL_SEALING_KEYS', 'FARETRAIL_WEBHOOK_KEYS'])
+    env[name] = given[name] ?? (isAllSandboxed ? undefined : before[name]) ?? newKey();
   return { env: isAllSandboxed ? { ...env, ...sandboxPace } : env, sandboxed, isAllSandboxed };
 }

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import TinyQueue from 'tinyqueue';
-import { interfaceTerms } from '../../contracts/interface-terms.js';
+import { interfaceTerms } from '../../contracts/contract-profile.js';
 import type { Account } from '../../domain/account.js';
 import type { OrderId } from '../../domain/keys.js';
 import { isSameStatus } from '../../domain/order/status.js';

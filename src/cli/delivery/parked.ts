@@ -96,12 +96,8 @@ const list = listing({
     }),
   // Ids are not cut, since people copy them.
   columns: {
-    account: ({ account }) => account,
-    delivery: ({ deliveryId }) => deliveryId,
-    'event type': ({ eventType }) => eventType,
-    reason: ({ reason }) => reason,
-    'received (UTC)': ({ receivedAt }) => utc(receivedAt),
-    order: ({ aboutOrderId }) => aboutOrderId,
+    ...{ account: 'account', delivery: 'deliveryId', 'event type': 'eventType', reason: 'reason' },
+    ...{ 'received (UTC)': 'receivedAt', order: 'aboutOrderId' },
   },
 });
 
@@ -167,7 +163,7 @@ interface OpenedDelivery {
 async function openParked(session: Session, key: ParkedDeliveryKey, keys: KeyRing): Promise<OpenedDelivery | null> {
   const { client } = session;
   // Only the first event of the history holds the sealed content.
-  const [start] = await runOf(client, parkedDeliveryId(key)).events({ withinMs: callTimeoutMs });
+  const [start] = (await runOf(client, parkedDeliveryId(key)).events({ withinMs: callTimeoutMs })) ?? [];
   const { payloads } = start?.workflowExecutionStartedEventAttributes?.input ?? {};
   if (!payloads?.length)
     throw new CliFailure('ContentUnreadable', 'Temporal does not show what the run was started with');

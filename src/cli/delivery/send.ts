@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { request } from 'undici';
 import type { ContractProfile } from '../../contracts/contract-profile.js';
-import { pointerTokens } from '../../contracts/json.js';
+import { ownValue, pointerTokens, readIncomingJson } from '../../contracts/json.js';
 import { InvalidInput } from '../../domain/errors.js';
 import type { OrderId } from '../../domain/keys.js';
 import { publishedAddresses } from '../../domain/published.js';
@@ -66,10 +66,7 @@ export async function sendDelivery(session: Session, given: SendGiven): Promise<
   const { generation, secrets, isSecretLost } = await readNewest(session, given);
   if (mode !== 'path' && !isSecretLost && secrets.length === 0) {
     const remedy = session.commandLine('subscription', 'list');
-    throw new CliFailure(
-      'NotInPlace',
-      `the secret of its newest address is not known yet; look again later: ${remedy}`,
-    );
+    throw new CliFailure('NotInPlace', `the secret of its newest address is not known yet; look later: ${remedy}`);
   }
   const [sealed] = mode === 'path' ? [] : secrets;
   const unsealed = sealed && createSealer(webhookKeys).unseal(sealed, subscriptionId(given)).catch(tellUnreadable);
@@ -90,23 +87,15 @@ async function readNewest({ commandLine, get }: Session, key: SubscriptionKey): 
   return newest;
 }
 
-interface Answer {
+interface Answer extends ReturnType<typeof readAnswer> {
   httpStatus: number;
-  /** Null when the answer holds no id as an ingress makes them. */
-  deliveryId: string | null;
-  /** Why the ingress refused the delivery. */
-  detail: string | null;
 }
 
-async function post(
-  base: string,
-  path: string,
-  { headers, body }: ReturnType<typeof writeTestDelivery>,
-): Promise<Answer> {
+async function post(base: string, path: string, delivery: ReturnType<typeof writeTestDelivery>): Promise<Answer> {
   try {
     const signal = AbortSignal.timeout(callTimeoutMs);
-    const answer = await request(`${base}${path}`, { method: 'POST', headers, body, signal }); // follows no redirect
-    return { httpStatus: answer.statusCode, ...readAnswer(await answer.body.text(), answer.headers['content-type']) };
+    const answer = await request(`${base}${path}`, { method: 'POST', ...delivery, signal }); // follows no redirect
+    return { httpStatus: answer.statusCode, ...readAnswer(await answer.body.bytes(), answer.headers['content-type']) };
   } catch (error) {
     // The error's own text may hold the address.
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'no answer';
@@ -115,19 +104,14 @@ async function post(
   }
 }
 
-/** Takes only what an ingress says: any other server may repeat the address, which is a secret. */
-function readAnswer(text: string, contentType: unknown): Pick<Answer, 'deliveryId' | 'detail'> {
-  let content: { deliveryId?: unknown; detail?: unknown } = {};
-  try {
-    content = Object(JSON.parse(text)); // an object of its own for null, a number or a text
-  } catch {
-    // not JSON, so not of an ingress
-  }
-  const isId = typeof content.deliveryId === 'string' && /^[0-9a-f]{32}$/.test(content.deliveryId);
-  const isProblem = String(contentType).startsWith('application/problem+json') && typeof content.detail === 'string';
+/** Takes only what an ingress says, its id or why it refused the delivery: any other server may repeat the address, which is a secret. */
+function readAnswer(bytes: Uint8Array, contentType: unknown) {
+  const content = readIncomingJson(bytes)?.value;
+  const [id, detail] = [ownValue(content, 'deliveryId'), ownValue(content, 'detail')];
+  const isProblem = String(contentType).startsWith('application/problem+json');
   return {
-    deliveryId: isId ? String(content.deliveryId) : null,
-    detail: isProblem ? String(content.detail) : null,
+    deliveryId: typeof id === 'string' && /^[0-9a-f]{32}$/.test(id) ? id : null,
+    detail: typeof detail === 'string' && isProblem ? detail : null,
   };
 }
 

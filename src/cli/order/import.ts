@@ -6,7 +6,7 @@ import { type CommandSpec, createProgressNote, inSession, type Session } from '.
 import { exitCodes, toCliError } from '../failure.js';
 import { missingWorkers } from '../processes.js';
 import { firstLines, paint, plain } from '../text.js';
-import { type Row, readRows } from './rows.js';
+import { readRows } from './rows.js';
 
 const help = `
 A row is an order: a line of JSON, or where the name of the file ends in .csv or
@@ -52,46 +52,52 @@ async function importOrders(session: Session, wanted: Import): Promise<number> {
   const { perSecond, skip, again = false } = wanted;
   const stop = new AbortController();
   const unlisten = session.onInterrupt(() => stop.abort());
-  const taken: Row[] = [];
   const refused: { row: number; error: string }[] = [];
   const followed = { new: 0, alreadyFollowed: 0 };
-  const { warnings, beforeAccount } = warner(session);
-  let done = skip;
+  const accounts = new Set<AccountName>();
+  const warnings = new Set<string>();
   const noteSometimes = createProgressNote(session);
+  let read = 0;
+  /** The rows that the client has got, until it tells what became of them. */
+  const sent: number[] = [];
+  const done = () => Math.max(skip, (sent[0] ?? read + 1) - 1);
+  const refuse = (row: number, { message }: InvalidInput) => refused.push({ row, error: message });
   const refusedLines = () => firstLines(refused, shownRows, ({ row, error }) => `row ${row}: ${plain(error)}`);
-  const goOn = () => `To go on from here: the same command with --skip ${done}`;
-  const refuse = ({ message }: InvalidInput) => refused.push({ row: done, error: message });
-  /** The rows before the next one that the client got. */
-  function passRefused(): void {
-    for (; taken[0] instanceof InvalidInput; taken.shift()) {
-      done += 1;
-      refuse(taken[0]);
+  const goOn = () => `To go on from here: the same command with --skip ${done()}`;
+  async function* inputs(): AsyncGenerator<FollowOrderInput> {
+    for await (const row of readRows(wanted.file, wanted.account)) {
+      if (stop.signal.aborted) return;
+      read += 1;
+      if (read <= skip) continue;
+      if (row instanceof InvalidInput) {
+        refuse(read, row);
+        continue;
+      }
+      sent.push(read);
+      if (!accounts.has(row.account)) await warnOf(row.account, session, warnings);
+      accounts.add(row.account);
+      yield row;
     }
   }
   try {
-    const rows = readRows(wanted.file, wanted.account);
-    const inputs = inputsOf(rows, { taken, skip, signal: stop.signal, beforeAccount });
-    for await (const one of session.rides.followMany(inputs, { perSecond, again })) {
-      passRefused();
-      taken.shift();
-      done += 1;
-      if ('error' in one) refuse(one.error);
+    for await (const one of session.rides.followMany(inputs(), { perSecond, again })) {
+      const row = Number(sent.shift());
+      if ('error' in one) refuse(row, one.error);
       else followed[one.isNew ? 'new' : 'alreadyFollowed'] += 1;
-      noteSometimes(() => `${done} rows, ${refused.length} refused`);
+      noteSometimes(() => `${done()} rows, ${refused.length} refused`);
     }
-    passRefused();
   } catch (error) {
-    if (done > skip) session.note([...refusedLines(), goOn()].join('\n'));
+    if (done() > skip) session.note([...refusedLines(), goOn()].join('\n'));
     throw error;
   } finally {
     unlisten();
   }
   const isInterrupted = stop.signal.aborted;
-  const rows = done - skip;
+  const rows = done() - skip;
   const counts = `${followed.new} new, ${followed.alreadyFollowed} already followed, ${refused.length} refused`;
   const head = paint(refused.length === 0 ? 'good' : 'bad', `${rows} rows: ${counts}.`);
   const state = isInterrupted ? 'interrupted' : 'done';
-  const json = { state, rows, followed: rows - refused.length, ...followed, refused, warnings };
+  const json = { state, rows, followed: rows - refused.length, ...followed, refused, warnings: [...warnings] };
   session.tell(json, [head, ...refusedLines()].join('\n'));
   if (isInterrupted) {
     session.note(goOn());
@@ -100,46 +106,11 @@ async function importOrders(session: Session, wanted: Import): Promise<number> {
   return refused.length === 0 ? exitCodes.done : exitCodes.failed;
 }
 
-/** Warns of workers that are missing, before the first row of an account goes out. */
-function warner(session: Session) {
-  const seen = new Set<AccountName>();
-  const warnings: string[] = [];
-  return {
-    warnings,
-    async beforeAccount(account: AccountName): Promise<void> {
-      if (seen.has(account)) return;
-      seen.add(account);
-      // Who may follow orders may not be allowed to ask this.
-      const unknown = (error: unknown) => [`unknown whether a worker serves ${account}: ${toCliError(error).message}`];
-      const found = await missingWorkers(session, account).catch(unknown);
-      const more = found.filter((warning) => !warnings.includes(warning));
-      warnings.push(...more);
-      session.warn(more);
-    },
-  };
-}
-
-interface Reading {
-  /** Gets each row, also the refused ones. */
-  taken: Row[];
-  skip: number;
-  signal: AbortSignal;
-  beforeAccount(account: AccountName): Promise<void>;
-}
-
-/** What the rows want followed, without the first ones, which are done. */
-async function* inputsOf(
-  rows: AsyncIterable<Row>,
-  { taken, skip, signal, beforeAccount }: Reading,
-): AsyncGenerator<FollowOrderInput> {
-  let number = 0;
-  for await (const row of rows) {
-    if (signal.aborted) return;
-    number += 1;
-    if (number <= skip) continue;
-    const isRefused = row instanceof InvalidInput;
-    if (!isRefused) await beforeAccount(row.account);
-    taken.push(row);
-    if (!isRefused) yield row;
-  }
+/** Warns of workers that an account lacks, unless these warnings say so. */
+async function warnOf(account: AccountName, session: Session, warnings: Set<string>): Promise<void> {
+  // Who may follow orders may not be allowed to ask this.
+  const unknown = (error: unknown) => [`unknown whether a worker serves ${account}: ${toCliError(error).message}`];
+  const found = await missingWorkers(session, account).catch(unknown);
+  session.warn(found.filter((warning) => !warnings.has(warning)));
+  for (const warning of found) warnings.add(warning);
 }

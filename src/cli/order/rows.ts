@@ -1,4 +1,4 @@
-import { createReadStream, openSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { TextDecoder } from 'node:util';
 import { closestMatch } from 'leven';
@@ -30,7 +30,7 @@ const bytesAhead = { csv: 65_536, json: 4 };
  *  Throws `InvalidInput` where the file cannot be read on. */
 export async function* readRows(file: string, account?: string): AsyncGenerator<Row> {
   const isCsv = /\.[ct]sv$/i.test(file);
-  const bytes = file === '-' ? process.stdin : createReadStream(file, { fd: open(file) });
+  const bytes = file === '-' ? process.stdin : createReadStream(file);
   try {
     const text = decoded(bytes, bytesAhead[isCsv ? 'csv' : 'json']);
     const { value: head = '' } = await text.next();
@@ -41,14 +41,6 @@ export async function* readRows(file: string, account?: string): AsyncGenerator<
     const { lines, code } = error as { lines?: number; code?: string };
     if (lines !== undefined) throw new InvalidInput(`the file cannot be read on from line ${lines} (${code})`);
     throw code === undefined ? error : new InvalidInput(`${file} cannot be read${inBrackets(error)}`);
-  }
-}
-
-function open(file: string): number {
-  try {
-    return openSync(file, 'r');
-  } catch (error) {
-    throw new InvalidInput(`${file} cannot be read${inBrackets(error)}`);
   }
 }
 
@@ -156,7 +148,5 @@ function refuseLost(field: string, value: unknown): void {
     throw new InvalidInput(`${field}: is a number that a spreadsheet has shortened, so its digits are lost; ${remedy}`);
   }
   if (JSON.stringify(value).includes('\ufffd'))
-    throw new InvalidInput(
-      `${field}: has characters that are not UTF-8, so the file is in another encoding; ${asUtf8}`,
-    );
+    throw new InvalidInput(`${field}: has characters that are not UTF-8, so the file has another encoding; ${asUtf8}`);
 }

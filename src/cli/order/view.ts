@@ -163,13 +163,9 @@ function toListedOrder(info: WorkflowExecutionInfo) {
 
 /** The list of orders. Order ids are not cut, since people copy them. */
 export const orderColumns: Columns<ListedOrder> = {
-  account: ({ account }) => account,
-  order: ({ orderId }) => orderId,
+  ...{ account: 'account', order: 'orderId' },
   status: ({ status }) => status && clip(status, 14),
-  'seen by': ({ seenBy }) => seenBy,
-  attention: ({ attention }) => attention,
-  'started (UTC)': ({ startedAt }) => utc(startedAt),
-  run: ({ state }) => state,
+  ...{ 'seen by': 'seenBy', attention: 'attention', 'started (UTC)': 'startedAt', run: 'state' },
 };
 
 /** `order list`: runs of orders by account and status. */

@@ -2,9 +2,13 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type BodyShape, bodyShape, shapeLines } from '../../contracts/body-shape.js';
-import type { ContractProfile, Operation, OperationName } from '../../contracts/contract-profile.js';
+import {
+  type ContractProfile,
+  interfaceTerms,
+  type Operation,
+  type OperationName,
+} from '../../contracts/contract-profile.js';
 import { overridesOf, parseContractProfile } from '../../contracts/default-contract-profile.js';
-import { interfaceTerms } from '../../contracts/interface-terms.js';
 import { ownValue } from '../../contracts/json.js';
 import type { Account } from '../../domain/account.js';
 import { FaretrailError, InvalidInput } from '../../domain/errors.js';

@@ -1,17 +1,31 @@
+import { parserOf } from '../input-fields.js';
 import * as s from '../schema.js';
 
-const NeedSchema = s.inputOf({
+const needFields = {
   workflowType: s.text(),
   workflowId: s.text(1_000),
   account: s.text(),
-  // Of the attention; for a parked delivery the reason.
-  code: s.text(),
-});
+  code: s.described(s.text(), 'Of the attention; for a parked delivery the reason.'),
+};
+const NeedSchema = s.inputOf(needFields);
 /** A run that needs a person. It names no person and holds no text, so it may go anywhere. */
 export type Need = s.Read<typeof NeedSchema>;
 
 /** Null for what is none: any program may set our search attributes. */
 export const readNeed = (value: unknown): Need | null => s.readOr(NeedSchema, value, null);
+
+const OperatorEventsInputSchema = s.inputOf({
+  // What the operator was told of and still needs a person.
+  known: s.optional(s.listOf(NeedSchema)),
+  told: s.optional(s.wholeNumber(0)),
+  // From one look to the next; tests set it.
+  everyMs: s.optional(s.positive),
+});
+/** The input of `operatorEvents`: a run that continues as new hands what it knows to the next one. */
+export type OperatorEventsInput = s.Read<typeof OperatorEventsInputSchema>;
+
+/** Reads the input of `operatorEvents`. Throws `InvalidInput` that names the field. */
+export const parseOperatorEventsInput = parserOf(OperatorEventsInputSchema);
 
 /** What a run needed before, and needs now; null: no person. */
 export interface NeedChange {
@@ -19,8 +33,18 @@ export interface NeedChange {
   now: Need | null;
 }
 
+/** Body of the request that the URL of the operator gets. */
+export const OperatorEventSchema = s.answerOf({
+  type: s.wordOf(['attention.raised', 'subscription.silent', 'delivery.parked', 'attention.cleared']),
+  timestamp: s.described(s.answered(), 'When the worker learnt of it.'),
+  data: s.answerOf(needFields),
+});
+
 /** What the operator is told of a change. */
-export function toOperatorEvent({ before, now }: NeedChange): { type: string; data: object } {
+export function toOperatorEvent({
+  before,
+  now,
+}: NeedChange): Pick<s.Read<typeof OperatorEventSchema>, 'type'> & { data: object } {
   if (now === null) return { type: 'attention.cleared', data: { ...before } };
   if (isParked(now)) return { type: 'delivery.parked', data: now };
   return { type: now.code === 'subscriptionSilent' ? 'subscription.silent' : 'attention.raised', data: now };

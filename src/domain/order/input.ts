@@ -73,8 +73,8 @@ export const fillInput = (input: FollowOrderInput, { notify: _, ...asked }: Foll
   ...input,
 });
 
-/** Argument of the update `stopFollowing`. */
-export const StopInputSchema = s.inputOf({ reason: s.text() });
+/** Argument of the updates `stopFollowing` and `discardDelivery`. */
+export const ReasonInputSchema = s.inputOf({ reason: s.text() });
 
-/** Reads the argument of `stopFollowing`. Throws `InvalidInput`. */
-export const parseStopInput = parserOf(StopInputSchema);
+/** Reads the argument of `stopFollowing` or `discardDelivery`. Throws `InvalidInput`. */
+export const parseReasonInput = parserOf(ReasonInputSchema);

@@ -5,27 +5,23 @@ import * as s from '../schema.js';
 import type { SubscriptionKey } from '../workflow-ids.js';
 import { numberOfGeneration, type SilenceWatch, type SubscriptionInput, silenceWatchOf } from './subscription.js';
 
-/** How the watch of the account found the changes of its orders. */
-export interface OrderCounts {
-  /** Orders whose end a poll found, and no delivery announced. */
-  read: number;
-  /** Changes that a delivery announced. */
-  delivered: number;
-}
-
 const ChangeCountsSchema = s.answerOf({
+  // Orders whose end a poll found, and no delivery announced.
   read: s.wholeNumber(0),
+  // Changes that a delivery announced.
   delivered: s.wholeNumber(0),
   from: PublishedInstantSchema,
 });
 /** Argument of the signal `changesCounted`: what the watch counted since the ISO instant `from`. */
 export type ChangeCounts = s.Read<typeof ChangeCountsSchema>;
+/** How the watch of the account found the changes of its orders. */
+export type OrderCounts = Omit<ChangeCounts, 'from'>;
 
 /** Reads the argument of `changesCounted`, which any program may send; null for anything else. */
 export const readChangeCounts = (value: unknown): ChangeCounts | null => s.readOr(ChangeCountsSchema, value, null);
 
-/** One subscriber as the service registered it. Times are texts as they came. */
-interface RegisteredSubscriber {
+/** One subscriber as the service registered it. Times are texts as they came: a `Date` does not hold fractions with nine digits. */
+export interface RegisteredSubscriber {
   id: string;
   createdAt: string | null;
   updatedAt: string | null;

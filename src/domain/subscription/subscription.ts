@@ -16,14 +16,6 @@ export const isEventType = (text: string): text is EventType => eventTypes.some(
 /** Must a delivery of this event type name an order? */
 export const mustNameOrder: Record<EventType, boolean> = { status_changed: true, business_report: false };
 
-/** When deliveries count as silent; see `withCounts` in `state.ts`. */
-export interface SilenceWatch {
-  /** How often it is looked for; the window that is looked at is 24 times as long. Default an hour. */
-  everyMs: number;
-  /** Orders that must have ended without a delivery before it is said. Default 5. */
-  minOrders: number;
-}
-
 /** How long an old address is accepted unless the caller says otherwise: longer than any sender repeats a delivery. */
 export const defaultGraceMs = 86_400_000;
 /** Read without a trailing slash. */
@@ -39,7 +31,9 @@ export const SubscriptionInputSchema = s.inputOf({
   graceMs: s.described(GraceSchema, 'How long a replaced address is accepted; a day by default.'),
   silence: s.optional(
     s.inputOf({
+      // How often it is looked for; the window that is looked at is 24 times as long. Default an hour.
       everyMs: s.optional(s.wholeNumber(100, 86_400_000)),
+      // Orders that must have ended without a delivery before it is said. Default 5.
       minOrders: s.optional(s.wholeNumber(1, 100_000)),
     }),
     'When deliveries count as silent.',
@@ -47,6 +41,9 @@ export const SubscriptionInputSchema = s.inputOf({
 });
 /** What `subscription` is started with, as it is read. */
 export type SubscriptionInput = s.Read<typeof SubscriptionInputSchema>;
+
+/** When deliveries count as silent; see `withCounts` in `state.ts`. */
+export type SilenceWatch = Required<NonNullable<SubscriptionInput['silence']>>;
 
 /** The watch in force: that of the input, and defaults for what the input leaves out. */
 export const silenceWatchOf = ({ silence }: SubscriptionInput): SilenceWatch => ({

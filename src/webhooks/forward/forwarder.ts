@@ -31,7 +31,7 @@ const tickMs = 100;
 export function createForwarder(options: ForwarderOptions) {
   const { journal, onFailed, concurrency = 64, room = () => Number.POSITIVE_INFINITY } = options;
   const plan = new ForwardPlan(journal, Date.now);
-  const outage = new OutageWatch(concurrency, options.onOutage);
+  const outage = createOutageWatch(concurrency, options.onOutage);
   const forwardOldest = createGroupForwarding(options, outage);
   const calls = new Set<Promise<void>>();
   let tick: NodeJS.Timeout | undefined;
@@ -72,12 +72,13 @@ export function createForwarder(options: ForwarderOptions) {
 
   return {
     /** The deliveries that wait for a share of their account. */
-    waiting: plan.allWaiting,
+    waiting: plan.waiting,
 
     /** May the journal take it? Not where very many deliveries of the account wait, nor one that cannot be parked now. */
     hasRoomFor({ account, parkReason }: Delivery): boolean {
       if (parkReason !== undefined) return room('parked', account) > 0;
-      return plan.waiting('newOrders', account) + plan.waiting('parked', account) < mostWaiting;
+      const waiting = plan.waiting().map((one) => (one.account === account ? one.deliveries : 0));
+      return waiting.reduce((sum, deliveries) => sum + deliveries, 0) < mostWaiting;
     },
 
     start(): void {
@@ -101,7 +102,7 @@ export function createForwarder(options: ForwarderOptions) {
 
 /** Forwards the oldest deliveries of a group in one call to Temporal, as many as fit. Gives those that the journal no longer has. Rejects
  *  while the journal cannot be used. */
-function createGroupForwarding(options: ForwarderOptions, outage: OutageWatch) {
+function createGroupForwarding(options: ForwarderOptions, outage: ReturnType<typeof createOutageWatch>) {
   const { journal, onFailed } = options;
   const route = createRouting(options);
 
@@ -133,52 +134,43 @@ const maxProbes = 12;
 const failuresInARow = 16;
 
 /** Does Temporal as a whole take deliveries? During an outage few calls go out, to see its end. */
-class OutageWatch {
-  readonly #concurrency: number;
-  readonly #onChange: (isOut: boolean) => void;
-  #isOut = false;
-  #inARow = 0;
-  #lastSuccessAt = Number.NEGATIVE_INFINITY;
-  #probeAt = 0;
+function createOutageWatch(concurrency: number, onChange: (isOut: boolean) => void = () => undefined) {
+  let isOut = false;
+  let inARow = 0;
+  let lastSuccessAt = Number.NEGATIVE_INFINITY;
+  let probeAt = 0;
 
-  constructor(concurrency: number, onChange: (isOut: boolean) => void = () => undefined) {
-    this.#concurrency = concurrency;
-    this.#onChange = onChange;
+  function change(to: boolean): void {
+    isOut = to;
+    onChange(to);
   }
 
-  isOut = (): boolean => this.#isOut;
-
-  /** May the forwarder try one more group, with so many in flight? */
-  mayTry(inFlight: number): boolean {
-    if (!this.#isOut) return inFlight < this.#concurrency;
-    return inFlight < Math.min(maxProbes, this.#concurrency) && Date.now() >= this.#probeAt;
-  }
-
-  /** The forwarder tries a group now. */
-  tried(): void {
-    if (this.#isOut) this.#probeAt = Date.now() + probeEveryMs;
-  }
-
-  succeeded(): void {
-    this.#inARow = 0;
-    this.#lastSuccessAt = Date.now();
-    if (this.#isOut) this.#change(false);
-  }
-
-  /** True: the outage is the cause, and not the group. */
-  failed(error: Error, triedAt: number): boolean {
-    this.#inARow += 1;
-    // If another group succeeded meanwhile, this group is the cause, whatever the error says.
-    const isOutage = error instanceof TemporalUnavailable && this.#lastSuccessAt < triedAt;
-    if (!this.#isOut && (isOutage || this.#inARow >= failuresInARow)) {
-      this.#probeAt = Date.now() + probeEveryMs;
-      this.#change(true);
-    }
-    return isOutage;
-  }
-
-  #change(to: boolean): void {
-    this.#isOut = to;
-    this.#onChange(to);
-  }
+  return {
+    isOut: (): boolean => isOut,
+    /** May the forwarder try one more group, with so many in flight? */
+    mayTry(inFlight: number): boolean {
+      if (!isOut) return inFlight < concurrency;
+      return inFlight < Math.min(maxProbes, concurrency) && Date.now() >= probeAt;
+    },
+    /** The forwarder tries a group now. */
+    tried(): void {
+      if (isOut) probeAt = Date.now() + probeEveryMs;
+    },
+    succeeded(): void {
+      inARow = 0;
+      lastSuccessAt = Date.now();
+      if (isOut) change(false);
+    },
+    /** True: the outage is the cause, and not the group. */
+    failed(error: Error, triedAt: number): boolean {
+      inARow += 1;
+      // If another group succeeded meanwhile, this group is the cause, whatever the error says.
+      const isOutage = error instanceof TemporalUnavailable && lastSuccessAt < triedAt;
+      if (!isOut && (isOutage || inARow >= failuresInARow)) {
+        probeAt = Date.now() + probeEveryMs;
+        change(true);
+      }
+      return isOutage;
+    },
+  };
 }

@@ -120,11 +120,8 @@ export class ForwardPlan {
     for (const group of this.#waiting.takeNewest(room)) this.#makeReady(group);
   }
 
-  /** How many deliveries of the account wait for a share. */
-  waiting = (reason: WaitReason, account: AccountName): number => this.#waiting.deliveries(reason, account);
-
-  /** The same for each account that has some. */
-  allWaiting = (): readonly { reason: WaitReason; account: AccountName; deliveries: number }[] => this.#waiting.all();
+  /** How many deliveries wait for a share, for each account and share that has some. */
+  waiting = (): readonly { reason: WaitReason; account: AccountName; deliveries: number }[] => this.#waiting.all();
 
   /** Will there be more to do later? */
   hasMore = (): boolean => this.#resting.size > 0 || this.#isBehind || this.#waiting.all().length > 0;
@@ -170,9 +167,6 @@ class WaitingGroups {
   readonly #queues = new Map<string, WaitingQueue>();
 
   all = (): WaitingQueue[] => [...this.#queues.values()];
-
-  deliveries = (reason: WaitReason, account: AccountName): number =>
-    this.#queues.get(`${reason}/${account}`)?.deliveries ?? 0;
 
   clear = (): void => this.#queues.clear();
 

@@ -1,3 +1,4 @@
+import pMap from 'p-map';
 import {
   type Delivery,
   type DeliveryAbout,
@@ -80,12 +81,8 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts) {
       await signal(toSignal, first).then((reason) => {
         for (const one of toSignal) reason === null ? done.add(one) : toPark.push([one, reason]);
       }, note);
-    for (let from = 0; from < toPark.length; from += parkedAtOnce)
-      await Promise.all(
-        toPark
-          .slice(from, from + parkedAtOnce)
-          .map(([one, reason]) => park(one, reason).then(() => done.add(one), note)),
-      );
+    const parkOne = ([one, reason]: (typeof toPark)[number]) => park(one, reason).then(() => done.add(one), note);
+    await pMap(toPark, parkOne, { concurrency: parkedAtOnce });
     return { done, error };
   };
 }
@@ -157,11 +154,11 @@ export function createStarts({ port, newOrdersAtOnce, parkedAtMost, now = Date.n
     return (await Promise.all(asked)).filter(Boolean).length;
   }
 
-  const newOrders = new Share('newOrders', {
+  const newOrders = createShare('newOrders', {
     ...{ atMost: newOrdersAtOnce ?? Number.POSITIVE_INFINITY, everyMs: askEveryMs, now },
     freed: forgetSettled,
   });
-  const parked = new Share('parked', {
+  const parked = createShare('parked', {
     ...{ atMost: parkedAtMost ?? Number.POSITIVE_INFINITY, everyMs: countEveryMs, now },
     freed: async (account, used) => used - (await port.countParked(account)),
   });
@@ -215,49 +212,22 @@ interface ShareOptions {
 }
 
 /** So many places for each account. */
-class Share {
-  readonly #reason: WaitReason;
-  readonly #options: ShareOptions;
-  readonly #accounts = new Map<AccountName, { used: number; lookedAt: number; looking: Promise<void> }>();
+function createShare(reason: WaitReason, { atMost, everyMs, now, freed }: ShareOptions) {
+  const accounts = new Map<AccountName, { used: number; lookedAt: number; looking: Promise<void> }>();
 
-  constructor(reason: WaitReason, options: ShareOptions) {
-    this.#reason = reason;
-    this.#options = options;
-  }
-
-  /** Takes a place, or rejects with `ShareUsedUp`. */
-  async take(account: AccountName): Promise<void> {
-    await this.#look(account);
-    // In the same turn as it finds one, since others wait for the same place.
-    const share = this.#shareOf(account);
-    if (share.used >= this.#options.atMost) throw new ShareUsedUp(this.#reason);
-    share.used += 1;
-  }
-
-  giveBack(account: AccountName): void {
-    this.#shareOf(account).used -= 1;
-  }
-
-  room(account: AccountName): number {
-    const left = this.#options.atMost - this.#shareOf(account).used;
-    if (left <= 0) void this.#look(account);
-    return left;
-  }
-
-  #shareOf(account: AccountName) {
-    const share = this.#accounts.get(account) ?? {
+  function shareOf(account: AccountName) {
+    const share = accounts.get(account) ?? {
       used: 0,
       lookedAt: Number.NEGATIVE_INFINITY,
       looking: Promise.resolve(),
     };
-    this.#accounts.set(account, share);
+    accounts.set(account, share);
     return share;
   }
 
   /** Looks before the first place is taken, and then whenever all are used. */
-  #look(account: AccountName): Promise<void> {
-    const { atMost, everyMs, now, freed } = this.#options;
-    const share = this.#shareOf(account);
+  function look(account: AccountName): Promise<void> {
+    const share = shareOf(account);
     const isWanted = share.used >= atMost || share.lookedAt === Number.NEGATIVE_INFINITY;
     if (!isWanted || now() - share.lookedAt < everyMs) return share.looking;
     share.lookedAt = now();
@@ -267,4 +237,23 @@ class Share {
     share.looking = freed(account, share.used).then(giveBack, () => undefined);
     return share.looking;
   }
+
+  return {
+    /** Takes a place, or rejects with `ShareUsedUp`. */
+    async take(account: AccountName): Promise<void> {
+      await look(account);
+      // In the same turn as it finds one, since others wait for the same place.
+      const share = shareOf(account);
+      if (share.used >= atMost) throw new ShareUsedUp(reason);
+      share.used += 1;
+    },
+    giveBack(account: AccountName): void {
+      shareOf(account).used -= 1;
+    },
+    room(account: AccountName): number {
+      const left = atMost - shareOf(account).used;
+      if (left <= 0) void look(account);
+      return left;
+    },
+  };
 }

@@ -3,17 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { open, type RootDatabase } from 'lmdb';
 import type { AccountName, OrderId } from '../../domain/keys.js';
 import type { EventType } from '../../domain/subscription/subscription.js';
-import {
-  createReserve,
-  JournalError,
-  type JournalSize,
-  measure,
-  NoRoom,
-  prepareFolder,
-  type RoomNeeded,
-  reasonOf,
-  roomFor,
-} from './folder.js';
+import { createReserve, JournalError, type JournalSize, measure, NoRoom, prepareFolder, reasonOf } from './folder.js';
 
 /**
  * `seq` grows and carries the time. It comes first, so that new entries are neighbours on the disk and a commit writes few
@@ -175,7 +165,7 @@ export class JournalDisk {
 
   async #commit(changes: readonly JournalChange[]): Promise<void> {
     const database = this.database();
-    await this.#makeRoom(roomFor(changes.flatMap((change) => ('put' in change ? [change.value.length] : []))));
+    await this.#makeRoom(changes.flatMap((change) => ('put' in change ? [change.value.length] : [])));
     await commit(database, changes);
     this.#size = measure(database);
     for (const change of changes) if ('put' in change) this.#options.onPut(change.put);
@@ -186,15 +176,15 @@ export class JournalDisk {
     for (const { reject } of [...batch, ...this.#queue.splice(0)]) reject(error);
   }
 
-  /** Rejects if LMDB must not write now. */
-  async #makeRoom(needed: RoomNeeded): Promise<void> {
+  /** For values of so many bytes. Rejects if LMDB must not write now. */
+  async #makeRoom(valueBytes: readonly number[]): Promise<void> {
     try {
-      await this.#reserve(needed, this.#size);
+      await this.#reserve(valueBytes, this.#size);
       this.#noRoom = null;
     } catch (error) {
       this.#noRoom = reasonOf(error);
       this.#retryLater();
-      if (needed.bytes > 0 || !(error instanceof NoRoom && error.allowsRemovals)) throw error;
+      if (valueBytes.length > 0 || !(error instanceof NoRoom && error.allowsRemovals)) throw error;
     }
   }
 
@@ -216,7 +206,7 @@ export class JournalDisk {
     try {
       await this.#closeDatabase();
       const database = await this.#open();
-      await this.#makeRoom({ bytes: 0, largeBytes: 0 });
+      await this.#makeRoom([]);
       await commit(database, [{ put: probeKey, value: Buffer.alloc(1) }, { remove: [probeKey] }]);
       this.#failure = null;
       this.#options.onReopened();

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, open, rm, stat, unlink } from 'node:fs/promises';
+import { mkdir, open, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
@@ -60,14 +60,8 @@ async function hasJournal(folder: string): Promise<boolean> {
 }
 
 async function tryToWrite(path: string): Promise<void> {
-  const file = await open(path, 'w');
-  try {
-    await file.writeFile(Buffer.alloc(probeBytes));
-    await file.sync();
-  } finally {
-    await file.close();
-    await rm(path, { force: true });
-  }
+  const writing = writeFile(path, Buffer.alloc(probeBytes), { flush: true });
+  await writing.finally(() => rm(path, { force: true }).catch(() => undefined));
 }
 
 async function checkFile(path: string): Promise<void> {
@@ -175,27 +169,6 @@ export class NoRoom extends FaretrailError<'NoRoom'> {
   }
 }
 
-/** What a commit needs. */
-export interface RoomNeeded {
-  /** Of all entries. */
-  bytes: number;
-  /** Of entries that need neighbouring pages, which freed pages may not be. */
-  largeBytes: number;
-}
-
-/** What a commit of so large values needs. */
-export function roomFor(valueBytes: readonly number[]): RoomNeeded {
-  const needed = { bytes: 0, largeBytes: 0 };
-  for (const length of valueBytes) {
-    needed.bytes += estimate(length);
-    if (isLarge(length)) needed.largeBytes += estimate(length);
-  }
-  return needed;
-}
-
-/** Makes room in the file, between commits only, since it writes behind the last page. Throws `NoRoom`. */
-type JournalReserve = (needed: RoomNeeded, file: Pick<JournalSize, 'bytes' | 'end'>) => Promise<void>;
-
 /** What a commit needs beside its entries: copies of inner pages, and room for removals from a full disk. */
 const margin = { pages: 2 ** 21, tail: 2 ** 18 };
 /** Of pages that are free, or behind the last one: a removal copies some. A file that was compacted or restored may have none. */
@@ -204,10 +177,11 @@ const growBy = 2 ** 21;
 const zeros = Buffer.alloc(2 ** 18);
 
 /**
- * Takes room from the disk before LMDB needs it, to detect a full disk. A write that fails inside LMDB damages the memory of the
- * process (lmdb 3.5.6 writes a message that is longer than its buffer).
+ * Makes the function that takes room from the disk before LMDB needs it for values of so many bytes, to detect a full disk: a write that
+ * fails inside LMDB damages the memory of the process (lmdb 3.5.6 writes a message that is longer than its buffer). Call it between commits
+ * only, since it writes behind the last page. It throws `NoRoom`.
  */
-export function createReserve(path: string): JournalReserve {
+export function createReserve(path: string) {
   let size = 0; // at least
 
   async function grow(to: number): Promise<void> {
@@ -223,7 +197,10 @@ export function createReserve(path: string): JournalReserve {
     }
   }
 
-  return async ({ bytes, largeBytes }, file) => {
+  return async (valueBytes: readonly number[], file: JournalSize): Promise<void> => {
+    const bytes = estimateAll(valueBytes);
+    // They need neighbouring pages, which freed pages may not be.
+    const largeBytes = estimateAll(valueBytes.filter(isLarge));
     const wanted = Math.max(file.bytes + bytes + margin.pages, file.end + largeBytes + margin.tail);
     if (size >= wanted) return;
     try {
@@ -271,3 +248,6 @@ const isLarge = (valueBytes: number): boolean => valueBytes > pageBytes / 2 - by
 export function estimate(valueBytes: number): number {
   return bytesPerEntry + (isLarge(valueBytes) ? Math.ceil((valueBytes + 16) / pageBytes) * pageBytes : valueBytes);
 }
+
+const estimateAll = (valueBytes: readonly number[]): number =>
+  valueBytes.reduce((sum, length) => sum + estimate(length), 0);

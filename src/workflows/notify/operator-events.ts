@@ -1,38 +1,27 @@
-import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
+import { continueAsNew, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { OperatorActivities } from '../../activities/notify.js';
-import { knownAfter, type Need, toOperatorEvent } from '../../domain/notify/operator.js';
+import {
+  knownAfter,
+  type OperatorEventsInput,
+  parseOperatorEventsInput,
+  toOperatorEvent,
+} from '../../domain/notify/operator.js';
 import { operator } from '../../domain/notify/receivers.js';
-import { defaultMaxEvents, isHistoryLong } from '../run-kit.js';
+import { untilNews } from '../activity-options.js';
+import { defaultMaxEvents, isHistoryLong, refuseBadInput } from '../run-kit.js';
 import { give } from './notifier.js';
 
 /** Also the most of which the memo of the run of notices tells. */
 const maxWaiting = 200;
 
-/** What a run hands to the next one when it continues as new. Plain JSON. */
-interface OperatorTold {
-  /** What the operator was told of and still needs a person. */
-  known: Need[];
-  told: number;
-  /** From one look to the next; tests set it. */
-  everyMs: number;
-}
-
 /**
  * Tells the operator of what needs a person: attention of any run, parked deliveries, a silent subscription. It looks from outside, so it adds
- * nothing to the runs that it is about. Runs until it is cancelled.
+ * nothing to the runs that it is about. Runs until it is cancelled. Fails with `InvalidInput` only.
  */
-export async function operatorEvents(before: Partial<OperatorTold> = {}): Promise<never> {
-  const everyMs = Number(before.everyMs) || 30_000;
-  // Any program can start a run; only one of ours can have told something.
-  const isContinued = workflowInfo().continuedFromExecutionRunId !== undefined;
-  let { known, told }: Pick<OperatorTold, 'known' | 'told'> = { known: [], told: 0, ...(isContinued && before) };
-  const { watchNeeds } = proxyActivities<OperatorActivities>({
-    startToCloseTimeout: 60_000,
-    // Applies only while Temporal does not answer.
-    retry: { initialInterval: 10_000, backoffCoefficient: 2, maximumInterval: 600_000 },
-    cancellationType: 'TRY_CANCEL',
-    summary: 'Look for what needs a person',
-  });
+export async function operatorEvents(given: OperatorEventsInput): Promise<never> {
+  let { known = [], told = 0, everyMs = 30_000 } = refuseBadInput(() => parseOperatorEventsInput(given));
+  const summary = 'Look for what needs a person';
+  const { watchNeeds } = proxyActivities<OperatorActivities>({ ...untilNews, summary });
   while (!isHistoryLong(defaultMaxEvents)) {
     setCurrentDetails(`${known.length} need a person: \`faretrail attention\`. The operator was told ${told} times.`);
     for (const change of await watchNeeds({ known, everyMs })) {

@@ -4,7 +4,6 @@ import {
   ApplicationFailure,
   CancellationScope,
   CancelledFailure,
-  isCancellation,
   log,
   metricMeter,
   proxyActivities,
@@ -14,6 +13,7 @@ import {
 import type { NotifyActivities, StoreActivities } from '../../activities/notify.js';
 import type { MissedReason, Notice, NoticeFate, StoredChange } from '../../domain/notify/notices.js';
 import { operator, shownUrl, store } from '../../domain/notify/receivers.js';
+import { whenFailed } from '../run-kit.js';
 
 /** Sends one notice to its URL, the store or the operator, with as many attempts as it takes. `run`: the first run of those that tell it. Cancelled, it lets a
  *  request under way end first, and throws `CancelledFailure` if that decides nothing. */
@@ -43,13 +43,12 @@ async function requestNotice(
     summary: `Tell ${shownUrl(url)} of change ${number}`,
   });
   const origin = url === operator ? operator : new URL(url).origin;
-  try {
-    await notifyUrl({ url, event: { type, timestamp: at, data }, run, number });
+  const telling = notifyUrl({ url, event: { type, timestamp: at, data }, run, number }).then((): NoticeFate => {
     countNotices({ outcome: 'told', origin });
     return { kind: 'told' };
-  } catch (error) {
-    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    const last = lastFailure(error);
+  });
+  return await whenFailed(telling, (failure) => {
+    const last = lastFailure(failure);
     // Temporal does not repeat a cancelled activity, so a failure that may pass is not the end of the notice.
     if (!last?.nonRetryable && CancellationScope.current().consideredCancelled) throw new CancelledFailure('not sent');
     const fate = last ? toFate(last) : expired;
@@ -57,7 +56,7 @@ async function requestNotice(
     const isAllowed = last !== undefined && fate.reason !== 'originNotAllowed';
     countNotices({ outcome: fate.reason, ...(isAllowed && { origin }) });
     return fate;
-  }
+  });
 }
 
 type Missed = Extract<NoticeFate, { kind: 'missed' }>;
@@ -127,14 +126,11 @@ async function isRecorded(
     summary: `Record change ${number} in the store`,
     ...patience,
   });
-  try {
-    await record({ run, notice: number, at, type, change: data as StoredChange['change'] });
+  const recording = record({ run, notice: number, at, type, change: data as StoredChange['change'] }).then(() => {
     countRows('recorded');
     return true;
-  } catch (error) {
-    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    return false;
-  }
+  });
+  return await whenFailed(recording, () => false);
 }
 
 /** Not during replay. */

@@ -10,7 +10,7 @@ import {
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import { parseNoInput } from '../../domain/input-fields.js';
 import { maxReceivers, withDeliveries, withObservation, withRequest } from '../../domain/order/earlier-run.js';
-import { type FollowOrderInput, parseStopInput, readFollowRequest } from '../../domain/order/input.js';
+import { type FollowOrderInput, parseReasonInput, readFollowRequest } from '../../domain/order/input.js';
 import { expiresAt, type OrderTrail, seenBy, withoutDriver } from '../../domain/order/trail.js';
 import { readSeenChange } from '../../domain/watch.js';
 import { listenToDeliveries } from '../delivery-inbox.js';
@@ -92,7 +92,7 @@ function listen(run: Follow): void {
       'NotRead',
     );
   });
-  onUpdate(stopFollowingUpdate, parseStopInput, async ({ reason }) => {
+  onUpdate(stopFollowingUpdate, parseReasonInput, async ({ reason }) => {
     inbox.stopReason ??= reason;
     await condition(() => inbox.ended);
     return run.trail;

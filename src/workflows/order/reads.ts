@@ -1,4 +1,4 @@
-import { ActivityFailure, isCancellation, log, proxyActivities, sleep } from '@temporalio/workflow';
+import { log, proxyActivities, sleep } from '@temporalio/workflow';
 import type { OrderActivities } from '../../activities/order.js';
 import type { WatchActivities } from '../../activities/watch/watching.js';
 import { toConcern } from '../../domain/attention.js';
@@ -14,7 +14,7 @@ import type { WatchOrderInput } from '../../domain/watch.js';
 import { isRideReceiver } from '../../domain/workflow-ids.js';
 import { joinOptions, lookOptions } from '../activity-options.js';
 import { isReadWanted } from '../delivery-inbox.js';
-import { runBeside, unless } from '../run-kit.js';
+import { runBeside, unless, whenFailed } from '../run-kit.js';
 import { type Follow, mustContinue } from './state.js';
 
 /** What a read found, and what it answers. */
@@ -91,16 +91,14 @@ async function requestRead(
   const summary = forPerson ? 'Read because a caller asked' : readSummary(follow);
   const { readOrder: read } = proxyActivities<OrderActivities>(lookOptions(input.account, priority, summary));
   follow.streak = null;
-  try {
-    const isWatched = follow.watched?.isTaken ?? false;
-    return await read({ ...shownBy(follow), notBefore, streak, isWatched, vouching, forPerson });
-  } catch (error) {
-    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+  const isWatched = follow.watched?.isTaken ?? false;
+  const asked = { ...shownBy(follow), notBefore, streak, isWatched, vouching, forPerson };
+  return await whenFailed<OrderObservation | undefined>(read(asked), async ({ message }) => {
     // It has no failure of its own: a person has changed its options. The run still wants the read.
-    log.warn('a read was ended from outside', { message: error.message });
+    log.warn('a read was ended from outside', { message });
     await sleep(againAfterMs, { summary: 'Read again after a read that was ended from outside' });
     return undefined;
-  }
+  });
 }
 
 function readSummary({ inbox, trail }: Follow): string {
@@ -143,13 +141,15 @@ export function joinWatch(follow: Follow): void {
       waitMs = Math.min(2 * waitMs, longestWaitMs)
     ) {
       const { watchOrder } = proxyActivities<WatchActivities>(joinOptions(follow.input.account, waitMs));
-      try {
-        watched.isTaken = (await unless(isReplaced, () => watchOrder(watchedOrder(follow)).then(() => true))) ?? false;
-        return;
-      } catch (error) {
-        if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-        log.warn('no worker has taken the order to its watch', { message: error.message });
+      const handing = unless(isReplaced, () => watchOrder(watchedOrder(follow)).then(() => true));
+      const isTaken = await whenFailed<boolean | undefined>(handing, ({ message }) => {
+        log.warn('no worker has taken the order to its watch', { message });
         follow.inbox.asked += 1;
+        return false;
+      });
+      if (isTaken) {
+        watched.isTaken = true;
+        return;
       }
     }
   }

@@ -7,7 +7,8 @@ import {
   sleep,
   TimeoutFailure,
 } from '@temporalio/workflow';
-import type { ResetActivities, SubscriptionActivities } from '../../activities/subscription.js';
+import type { ResetActivities } from '../../activities/runs.js';
+import type { SubscriptionActivities } from '../../activities/subscription.js';
 import {
   currentGeneration,
   nextEnd,
@@ -17,8 +18,8 @@ import {
   type SubscriptionState,
 } from '../../domain/subscription/state.js';
 import { type SubscriptionInput, silenceWatchOf } from '../../domain/subscription/subscription.js';
-import { accountQueue, ownDelays } from '../activity-options.js';
-import { firstOf } from '../run-kit.js';
+import { accountQueue, ownDelays, untilNews } from '../activity-options.js';
+import { firstOf, whenFailed } from '../run-kit.js';
 
 /** Two HTTP requests (20 s each) and two waits for a token (10 s each). Only this timeout reveals a dead worker. */
 const startToCloseTimeout = 70_000;
@@ -80,12 +81,11 @@ export async function removeSubscriber(
     taskQueue: accountQueue(account),
     summary: `Unsubscribe address ${generation}`,
   });
-  try {
-    return await activities.removeSubscriber({ account, eventType, generation, publicUrl, subscriberId });
-  } catch (error) {
-    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    return { kind: subscriberId === null ? 'unknown' : 'registered', subscriberId };
-  }
+  const removing = activities.removeSubscriber({ account, eventType, generation, publicUrl, subscriberId });
+  return await whenFailed<RemovalOutcome>(removing, () => ({
+    kind: subscriberId === null ? 'unknown' : 'registered',
+    subscriberId,
+  }));
 }
 
 /** Waits until `interrupted`, the end of an address, or a reset. True: an operator has reset the run. */
@@ -111,17 +111,8 @@ function untilNextEnd(state: SubscriptionState): Promise<undefined>[] {
 function watchResets(state: SubscriptionState, input: SubscriptionInput): Promise<boolean>[] {
   const { openedAt } = currentGeneration(state) ?? {};
   if (!openedAt) return [];
-  const { watchResets: watch } = proxyActivities<ResetActivities>({
-    startToCloseTimeout: 30_000,
-    // Applies only while Temporal does not answer.
-    retry: { initialInterval: 10_000, backoffCoefficient: 2, maximumInterval: 600_000 },
-    cancellationType: 'TRY_CANCEL',
-    summary: 'Watch whether the run is reset',
-  });
-  // Whatever ends a watch from outside, another one begins.
-  const orNoNews = (error: unknown): boolean => {
-    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    return false;
-  };
-  return [watch({ everyMs: silenceWatchOf(input).everyMs, openedAt }).then(() => true, orNoNews)];
+  const summary = 'Watch whether the run is reset';
+  const { watchResets: watch } = proxyActivities<ResetActivities>({ ...untilNews, summary });
+  const watching = watch({ everyMs: silenceWatchOf(input).everyMs, openedAt }).then(() => true);
+  return [whenFailed(watching, () => false)]; // whatever ends a watch from outside, another one begins
 }

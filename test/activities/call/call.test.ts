@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { TokenUnavailable } from '../../../src/activities/token.js';
-import { defaultContractProfile } from '../../../src/contracts/default-contract-profile.js';
-import { businessOperations } from '../../../src/domain/call.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import { start } from '../temporal.js';
@@ -11,14 +9,6 @@ const lost = () => new RideApiUnreachable('CONNECTION_LOST', 'https://business.e
 const answer = reply(200, { id: 'o-1', status: 'Pending' });
 
 describe('a call', () => {
-  it.each(businessOperations)('a call of %s is one request, under its scope', async (operation) => {
-    const stage = createCallStage([answer]);
-    const { seen } = await stage.attempt(callOf(operation));
-    expect(seen).toMatchObject({ operation, status: 200, body: { id: 'o-1', status: 'Pending' } });
-    expect(stage.tokens.scopes).toEqual([defaultContractProfile.operations[operation].scope]);
-    expect(stage.requests).toHaveLength(1);
-  });
-
   it('each attempt of a create sends the same request id in the header that the profile names', async () => {
     const stage = createCallStage([lost(), reply(503), answer], { operations: { createOrder: { repeatable: true } } });
     expect((await stage.run(callOf('createOrder'))).at(-1)?.seen).toMatchObject({ orderId: 'o-1' });

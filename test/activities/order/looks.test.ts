@@ -5,7 +5,7 @@ import { notYet } from '../../../src/activities/failures.js';
 import type { OrderReading } from '../../../src/domain/order/trail.js';
 import { aRead, LookStage, readingOf } from '../attempts.js';
 import { apiError } from '../service.js';
-import { delayOf, iso, logger, minute, start } from '../temporal.js';
+import { delayOf, iso, logger, start } from '../temporal.js';
 
 // Temporal never repeats an activity after a delay of 0.
 it.each([
@@ -40,13 +40,6 @@ it.each<[string, OrderReading]>([
 ])('a read completes with %s', async (_, reading) => {
   const { seen } = await new LookStage(reading).attempt(aRead());
   expect(seen).toEqual({ kind: 'reading', reading: { ...reading, concern: null }, at: iso(start), reads: 1 });
-});
-
-it('a read tells since when an order is stuck', async () => {
-  const stage = new LookStage(readingOf('Routing'));
-  stage.now += 40 * minute;
-  const concern = { code: 'stuckInStatus', since: iso(start + 30 * minute) };
-  expect((await stage.attempt(aRead())).seen).toMatchObject({ reading: { concern } });
 });
 
 it('a read makes no call before the instant in its input, and then one', async () => {

@@ -70,14 +70,6 @@ it('a rejected token costs one request and one message of each process, for 10,0
   expect(fleet.asked.length - asked).toBeLessThanOrEqual(100);
 });
 
-it('a call that waits for the token of another call is not given the token that it rejects', async () => {
-  const { clock, fleet } = await setUpWithToken();
-  const cold = fleet.newProcess();
-  const asked = ['token-1', 'token-2'].map((id) => cold.get(account, scope, id));
-  const tokens = await clock.until(Promise.all(asked));
-  expect(tokens.map(({ id }) => id)).toEqual(['token-2', 'token-3']);
-});
-
 it('a token serves on while the process asks for the next one, once', async () => {
   const { clock, fleet, source, get } = await setUpWithToken();
   await clock.advance(hour - 30 * second); // renewed a minute ahead, spread over half of that
@@ -136,14 +128,6 @@ it('a token that ended before it was seen is asked for again', async () => {
   expect((await clock.until(asked)).id).toBe(`token-${fleet.requests.length}`);
 });
 
-it('a process whose clock is behind serves no token beyond its end', async () => {
-  const { clock, fleet, get } = await setUpWithToken();
-  const late = fleet.newProcess(-3 * minute);
-  expect((await get(undefined, late)).id).toBe('token-1');
-  await clock.advance(hour + second);
-  expect((await get(undefined, late)).id).toBe('token-2');
-});
-
 it('a process that only polls, which belong to no activity, tells the time by leases', async () => {
   const { clock, fleet, get } = await setUpWithToken();
   const polling = fleet.newProcess(3 * minute, null);
@@ -171,17 +155,6 @@ it('tokens that are rejected one after the other are replaced twice; then the ca
   await clock.advance(retryAt - clock.now());
   expect((await get('token-3')).id).toBe('token-4');
   expect(fleet.requests).toHaveLength(4);
-});
-
-it('a lease whose run has ended still serves its token, and is started again for the next one', async () => {
-  const { fleet, get } = await setUpWithToken();
-  fleet.terminate();
-  const other = fleet.newProcess();
-  expect((await get(undefined, other)).id).toBe('token-1');
-  expect(fleet.asked).toEqual([null]);
-  expect((await get('token-1', other)).id).toBe('token-2');
-  expect((await get('token-1')).id).toBe('token-2');
-  expect(fleet.requests).toHaveLength(2);
 });
 
 it('calls fail at once while a failure cools down, and the first one after it asks again', async () => {

@@ -4,8 +4,9 @@ import { localSettings } from '../../../dev/stack/run/settings.js';
 
 afterEach(() => vi.unstubAllEnvs());
 
-const settings = () =>
-  localSettings({ sandbox: { url: 'http://127.0.0.1:1' } as Sandbox, ingressPort: 8480, journalDir: '/none' });
+const sandbox = { url: 'http://127.0.0.1:1' } as Sandbox;
+const before = { FARETRAIL_SEALING_KEYS: 'k1:before', FARETRAIL_WEBHOOK_KEYS: 'w1:before' };
+const settings = () => localSettings({ sandbox, ingressPort: 8480, journalDir: '/none', before });
 
 it.each([
   ['FARETRAIL_BUSINESS_CLIENT_ID', ['partner']],
@@ -16,4 +17,12 @@ it.each([
   const found = settings();
   expect(found).toMatchObject({ sandboxed, isAllSandboxed: false });
   expect(Object.keys(found.env).filter((variable) => variable.includes('POLL'))).toEqual([]);
+});
+
+it('a real service keeps its subscriptions, so the local stack keeps its keys, or takes those that are set', () => {
+  expect(settings().env.FARETRAIL_WEBHOOK_KEYS).toMatch(/^local:/);
+  vi.stubEnv('FARETRAIL_BUSINESS_CLIENT_ID', 'x');
+  expect(settings().env).toMatchObject(before);
+  vi.stubEnv('FARETRAIL_WEBHOOK_KEYS', 'w2:given');
+  expect(settings().env).toMatchObject({ ...before, FARETRAIL_WEBHOOK_KEYS: 'w2:given' });
 });

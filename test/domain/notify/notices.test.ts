@@ -82,19 +82,6 @@ describe('the notices of a receiver', () => {
     const asked = (number: number, missedAt = at) => ({ number, missedAt });
     const later = '2031-05-02T10:00:00.000Z';
 
-    it('are kept with status and time, and published without the rest of the URL', () => {
-      expect(toNoticesEnd(refusedTwo)).toEqual({ missed: { count: 2, last: 2, why: 'HTTP 400' } });
-      const shown = {
-        type: 'order.changed',
-        at,
-        to: 'down.example:8443',
-        reason: 'refused',
-        status: 400,
-        missedAt: at,
-      };
-      expect(toMissedMemo(refusedTwo)).toEqual([1, 2].map((number) => ({ number, ...shown })));
-    });
-
     it('wait again once when a person asks, however often, and are as before but for the time that they get', () => {
       const again = resend(refusedTwo, asked(2), later);
       expect(again.waiting).toEqual([notice(3), { ...notice(2), resentAt: later }]);

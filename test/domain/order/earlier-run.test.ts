@@ -10,7 +10,6 @@ import {
   type OrderEnd,
   parseRunLeft,
   withDeliveries,
-  withRequest,
 } from '../../../src/domain/order/earlier-run.js';
 import { isRideReceiver } from '../../../src/domain/workflow-ids.js';
 import { after, claim, inputOf, trailOf } from './trails.js';
@@ -27,16 +26,6 @@ describe('what comes to a run', () => {
     expect(trail).toMatchObject({ pushed: true, deliveries: { received: 4, duplicate: 2 } });
     expect(claims).toEqual([a, b, a, b]);
     expect(seenDeliveries).toEqual([a.deliveryId, b.deliveryId]);
-  });
-
-  it('fills what is not set, and adds receivers', () => {
-    const before = leftBy({ input: inputOf({ followForMs: 5_000 }), receivers: [receiver('a')] });
-    const request = { reference: 'r', followForMs: 9_000, notify: [receiver('b'), receiver('a')] };
-    const after = withRequest(before, request);
-    expect(after.input).toEqual(inputOf({ followForMs: 5_000, reference: 'r' }));
-    expect(after.trail.reference).toBe('r');
-    expect(after.receivers).toEqual([receiver('a'), receiver('b')]);
-    expect(withRequest(after, request)).toEqual(after);
   });
 });
 
@@ -69,11 +58,6 @@ describe('an order that is followed again', () => {
     const ended = leftBy({ input: inputOf({ followForMs: 2_000 }) });
     expect(goOn(ended, {}, 'expired').input).toEqual(inputOf());
     expect(goOn(ended, {}, 'brokenOff').input).toEqual(inputOf({ followForMs: 2_000 }));
-  });
-
-  it('tells the receivers of both', () => {
-    const next = goOn(leftBy({ receivers: [one, hook] }), { notify: [one, other] });
-    expect(next.receivers).toEqual([one, hook, other]);
   });
 });
 

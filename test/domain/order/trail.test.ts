@@ -218,13 +218,6 @@ describe('a receiver', () => {
   const calm = withAttention(null);
   const worried = withAttention(late);
 
-  it('is told the part of the trail that says the status of the order', () => {
-    expect(toOrderChange({ ...trailOf('Driving', 'COMPLETED'), reference: 'booking 9' })).toEqual({
-      ...{ account: 'partner', orderId: '4711', reference: 'booking 9', status: 'Completed', rawStatus: 'COMPLETED' },
-      ...{ since: after(60), terminal: true, outcome: 'completed', attention: null },
-    });
-  });
-
   it('is told of attention about the ride that comes or goes, and of no other', () => {
     expect(worried.attention).toEqual(late);
     expect(withAttention(attention)).toEqual(calm);

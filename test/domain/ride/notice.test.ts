@@ -2,13 +2,10 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import {
-  givenUp,
   isRideNews,
   openRide,
-  RideEventSchema,
   type RideNotice,
   type RideStanding,
-  toRideEvent,
   toRideNotice,
 } from '../../../src/domain/ride/ride.js';
 
@@ -58,17 +55,4 @@ it('URLs of a ride are told each change of its order, its attention and its end 
       expect(told.map(known)).toEqual(live.filter((one, index) => index > 0 && one !== live[index - 1]));
     }),
   );
-});
-
-it.each([
-  [{ type: 'Refused', message: 'createOrder: no.' }, 'createOrder: no.'],
-  [{ type: 'OutcomeUnknown', message: `${givenUp}: Frau Ada Lovelace walked` }, 'Given up by a person.'],
-])('a ride that failed with %j is told without the words of a person', (failure, message) => {
-  const event = toRideEvent(toRideNotice({ ...open, stage: 'ended' }, failure));
-  expect(event.data).toEqual({
-    ...{ account, requestId: 'trip-9', stage: 'ended', orderId: null, outcome: null, attention: null },
-    failure: { type: failure.type, message },
-  });
-  const sent = { ...event, timestamp: '2031-05-01T08:00:00.000Z' };
-  expect(RideEventSchema.read(sent, '')).toEqual(sent);
 });

@@ -76,13 +76,6 @@ describe('a ride in the Temporal UI', () => {
     expect(text).not.toMatch(/[|<]/);
   });
 
-  it('shows what the run of its order shows about the ride', () => {
-    const orderAttention = { code: 'latePickup' as const, message: 'The pick-up was due.', since: at(0) };
-    const line = '**Attention: latePickup** since 2031-05-01 10:00:00 UTC: The pick-up was due.';
-    expect(describeRide({ ...following, orderAttention })).toContain(line);
-    expect(describeRide({ ...following, orderAttention: null })).not.toContain('Attention');
-  });
-
   it('tells a person what to do about an unknown outcome', () => {
     const text = describeRide({ ...ride, attention: outcomeUnknown('The answer was lost.', '2026-05-01T08:30:00Z') });
     expect(text).toContain('outcomeUnknown');

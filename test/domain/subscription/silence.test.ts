@@ -75,11 +75,6 @@ describe('deliveries', () => {
     expect(judged([countedFrom(now)], silent)).toMatchObject({ since: silent.since });
   });
 
-  it('that are silent need a person, who learns how many orders prove it, and since when', () => {
-    const message = expect.stringContaining('7 orders ended unannounced within 1440 minutes');
-    expect(judged([countedFrom(now, 7)])).toEqual({ code: 'subscriptionSilent', since: iso(now), message });
-  });
-
   it('that are silent lead to a new subscription at most once a day, where the caller wants that', () => {
     const isDue = (resubscribedAt: string | null, resubscribe = true) =>
       isResubscriptionDue({ ...subscribed(), silence: silent, resubscribedAt }, { ...input, resubscribe }, now);

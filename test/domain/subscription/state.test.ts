@@ -47,20 +47,6 @@ describe('the addresses of a subscription', () => {
     for (const name of names) expect(name).toMatch(generationPattern);
   });
 
-  it('are open, with the secret on its way, before the service is asked', () => {
-    const state = openGeneration(empty, start);
-    expect(requestedGeneration(state)?.openedAt).toBe(iso(start));
-    const generation = start.toString(36);
-    expect(accepted(state)).toEqual([{ generation, until: null, secrets: [], isSecretLost: false }]);
-  });
-
-  it('stay in force until another one is in its place, not until one is asked for', () => {
-    const asked = openGeneration(registered(empty, start), start + 1);
-    expect(accepted(asked).map(({ until }) => until)).toEqual([null, null]);
-    const replaced = withSubscriber(asked, registration, { graceMs: hour, now: start + 5 });
-    expect(accepted(replaced).map(({ until }) => until)).toEqual([null, iso(start + 5 + hour)]);
-  });
-
   it('keep the earlier of two ends: a short grace cuts a long one, and no later rotation prolongs one', () => {
     const two = registered(registered(empty, start), start + 1, hour);
     const short = registered(two, start + 2, 0);
@@ -88,19 +74,6 @@ describe('the addresses of a subscription', () => {
 });
 
 describe('an address whose answer was lost', () => {
-  it('is accepted by its path alone, and without an end while nothing else is in force', () => {
-    const [only] = accepted(lost(empty, start));
-    expect(only).toMatchObject({ secrets: [], isSecretLost: true, until: null });
-  });
-
-  it('is accepted for the grace once another one is in force', () => {
-    const state = registered(lost(empty, start), start + 1);
-    expect(accepted(state)).toEqual([
-      expect.objectContaining({ secrets: ['sealed'], isSecretLost: false, until: null }),
-      expect.objectContaining({ isSecretLost: true, until: iso(start + 1 + hour) }),
-    ]);
-  });
-
   it('needs a person only when it happens again and again, and the attention goes with the first success', () => {
     const twice = lost(lost(empty, start), start + 1);
     expect(twice.trouble).toBeNull();
@@ -148,12 +121,6 @@ it('a subscription never accepts less than the service may deliver to, whatever 
 });
 
 describe('the status of a subscription', () => {
-  it('holds no secret', () => {
-    const status = toSubscriptionStatus(registered(empty, start), false);
-    expect(JSON.stringify(status)).not.toContain('sealed');
-    expect(status).toMatchObject({ state: 'active', generations: [{ state: 'current', isSecretKnown: true }] });
-  });
-
   it('names each subscriber that is left behind once, the newest 200', () => {
     const ids = Array.from({ length: 250 }, (_, index) => `sub-${index}`);
     const { stillRegistered } = withStillRegistered(withStillRegistered(empty, ids), ['sub-249', 'last']);

@@ -8,7 +8,7 @@ import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { referenceFieldId, startCall } from '../../support/call/calls.js';
 import { useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
-import { failureOf, repeatsCreates } from '../../support/ride/rides.js';
+import { repeatsCreates } from '../../support/ride/rides.js';
 import { attributeOf } from '../../support/runs.js';
 
 const stack = useOrderStack({ env: repeatsCreates });
@@ -22,11 +22,8 @@ const start = (operation: BusinessOperation, more: Partial<BusinessCallInput> = 
   startCall(stack, operation, more);
 const call = async (operation: BusinessOperation, more: Partial<BusinessCallInput> = {}) =>
   (await start(operation, more)).result();
-const failed = (operation: BusinessOperation, more: Partial<BusinessCallInput> = {}) =>
-  failureOf(call(operation, more));
 const ordersWith = (requestId: string) =>
   stack.sandbox.createdOrders().filter((created) => created.requestId === requestId);
-const living = () => ({ orderId: toOrderId(stack.newOrder('business', [['Routing', 0]])) });
 const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
 const created = async (more: Record<string, unknown> = {}) =>
   toOrderId((await call('createOrder', { body: newRide(more) })).orderId ?? 'none');
@@ -98,30 +95,6 @@ it('a create whose answer is lost leads to one order, however it is lost', async
     const { orderId } = await handle.result();
     expect(orders(), JSON.stringify(fault)).toMatchObject([{ orderId }]);
   }
-});
-
-describe('what cannot be done comes back typed, and no run is left', () => {
-  it.each<[string, BusinessOperation, () => Partial<BusinessCallInput>, string, string]>([
-    ['a missing stop', 'createOrder', () => ({ body: newRide({ stops: [] }) }), 'InvalidInput', 'body.stops: must'],
-    [
-      'a long number',
-      'createOrder',
-      () => ({ body: newRide({ fee: 2 ** 53 }) }),
-      'InvalidInput',
-      'body.fee: would lose',
-    ],
-    ['an unknown order', 'cancelOrder', () => ({ orderId: toOrderId('none') }), 'OrderNotFound', 'HTTP 404'],
-    ['an order in progress', 'updateOrder', () => ({ ...living(), body: { note_to_driver: 'x' } }), 'Refused', '422'],
-  ])('%s', async (_, operation, more, type, words) => {
-    expect(await failed(operation, more())).toMatchObject({ type, message: expect.stringContaining(words) });
-  });
-
-  it('an unknown product, with the code of the service in the details', async () => {
-    const failure = await failed('createOrder', { body: newRide({ product_id: randomUUID() }) });
-    expect(failure).toMatchObject({ type: 'Refused', message: expect.stringContaining('PRODUCT_NOT_FOUND') });
-    const words = { status: 422, code: 'PRODUCT_NOT_FOUND', message: null };
-    expect(failure.details).toEqual([words]);
-  });
 });
 
 const newRead = () => ({

@@ -243,7 +243,7 @@ it('a run that waits for the service hands many deliveries on to the next run, w
     new Set(claims),
   );
   const runs = await runsOf(stack.client, handle.workflowId);
-  expect(runs.map((events) => events.length).filter((length) => length > 600)).toEqual([]);
+  expect(runs.map((events) => events.length).filter((length) => length > 700)).toEqual([]);
   const replayer = startReplayer();
   for (const events of runs) await replayer.replay({ events }, handle.workflowId);
   await replayer.close();

@@ -26,7 +26,7 @@ const tokenRequests = () => stack.sandbox.ledger({ operation: 'businessToken' })
 /** So many sources, each as a process of its own has it. */
 function sources(count: number): TokenSource[] {
   const sealer = createSealer(stack.config.sealingKeys);
-  const leases = createTokenLeases(stack.client, stack.config.taskQueue, { deadlineMs: unhurriedMs });
+  const leases = createTokenLeases(stack.client, stack.config.taskQueue, unhurriedMs);
   return Array.from({ length: count }, () =>
     createTokenSource({
       leases,

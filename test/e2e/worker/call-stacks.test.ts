@@ -46,6 +46,7 @@ it('and of a run that was terminated, unless a signal had come that no task has 
   const run = await stack.follow('business', stack.newOrder('business', [['Driving', 0]]));
   const driving = { trail: expect.objectContaining({ status: 'Driving' }) };
   await expect.poll(() => asked(run)).toEqual({ ...following, ...driving });
+  await expect.poll(() => isAtRest(run)).toBe(true);
   await run.terminate();
   await replaceWorker();
   expect(await asked(run)).toEqual({ ...following, ...driving });

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll } from 'vitest';
 import type { OrderChange, OrderEvent } from '../../../src/domain/order/trail.js';
-import { receiverSecret, toWebhookSecret } from '../../../src/notify-http/receiver-secret.js';
+import { receiverSecret, toWebhookSecret } from '../../../src/notify-http/sender.js';
 import type { WorkerEnv } from '../accounts.js';
 import type { OrderStack } from '../order/stack.js';
 import { signalsTo } from '../runs.js';

@@ -4,6 +4,17 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 import { type Postgres, startPostgres } from '../../../dev/stack/postgres/postgres.js';
+import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import type { StoredChange } from '../../../src/domain/notify/notices.js';
+
+export const account = toAccountName('business');
+const at = new Date().toISOString();
+const state = { status: 'Driving', rawStatus: 'Driving', since: at, terminal: false, outcome: null, attention: null };
+/** A change of an order. */
+export const changeOf = (orderId: string): StoredChange => ({
+  ...{ run: orderId, notice: 1, at, type: 'order.changed' },
+  change: { account, orderId: toOrderId(orderId), ...state },
+});
 
 /** A PostgreSQL server for the tests of a file. */
 export interface TestPostgres extends Postgres {

@@ -9,7 +9,7 @@ export function useStoreStack(options: () => OrderStackOptions = () => ({})) {
   const opened = {} as { store: Store };
   const stack = useOrderStack(async () => {
     opened.store = openStore(postgres.url);
-    await opened.store.prepare(); // takes longer than a workflow task waits
+    await opened.store.rehearse(); // takes longer than a workflow task waits
     return { ...options(), ...opened };
   });
   afterAll(() => opened.store.close());

@@ -148,35 +148,34 @@ it('a closed journal takes nothing', async () => {
   expect(journal.whyUnwritable()).toBe('closed');
 });
 
-it('a journal whose commit failed takes nothing until its file can be opened again, and then all', async () => {
+/** The file alone, with what it tells the journal. */
+async function aDisk(stallMs: number) {
   const folder = await aFolder();
-  const onReopened = vi.fn();
-  const options = { folder, maxBytes, stallMs: 5_000, retryMs: 5, onPut: () => undefined, onReopened };
-  const disk = await JournalDisk.open(options);
+  const told = { onPut: vi.fn(), onReopened: vi.fn() };
+  const disk = await JournalDisk.open({ folder, maxBytes, stallMs, retryMs: 5, ...told });
   onTestFinished(() => disk.close());
-  const put = { put: [1, toAccountName('business'), 'status_changed', ''] as JournalKey, value: Buffer.from('{}') };
+  const key = (seq: number): JournalKey => [seq, toAccountName('business'), 'status_changed', ''];
+  return { folder, disk, put: (seq: number) => disk.write({ put: key(seq), value: Buffer.from('{}') }), ...told };
+}
+
+it('a journal whose commit failed takes nothing until its file can be opened again, and then all', async () => {
+  const { folder, disk, put, onReopened } = await aDisk(5_000);
   await mkdir(join(folder, 'probe')); // where the disk tries whether it can write
   vi.spyOn(disk.database(), 'batch').mockRejectedValueOnce(new Error('the disk failed'));
   const refusedFor = (why: string) => expect.objectContaining({ message: expect.stringContaining(why) });
-  await expect(disk.write(put)).rejects.toEqual(refusedFor('the disk failed'));
+  await expect(put(1)).rejects.toEqual(refusedFor('the disk failed'));
   await expect.poll(() => disk.whyUnwritable()).toContain('EISDIR');
-  await expect(disk.write(put)).rejects.toEqual(refusedFor('EISDIR'));
+  await expect(put(1)).rejects.toEqual(refusedFor('EISDIR'));
   expect(onReopened).not.toHaveBeenCalled();
   await rm(join(folder, 'probe'), { recursive: true });
   await expect.poll(() => disk.whyUnwritable()).toBe(null);
   expect(onReopened).toHaveBeenCalledOnce();
-  await disk.write(put);
+  await put(1);
   expect(disk.size().entries).toBe(1);
 });
 
 it('a journal whose disk does not answer refuses what waits, and takes deliveries again once that commit has ended', async () => {
-  const onPut = vi.fn();
-  const options = { folder: await aFolder(), maxBytes, stallMs: 50, retryMs: 5, onPut, onReopened: () => undefined };
-  const disk = await JournalDisk.open(options);
-  onTestFinished(() => disk.close());
-  const put = (seq: number) => ({
-    ...{ put: [seq, toAccountName('business'), 'status_changed', ''] as JournalKey, value: Buffer.from('{}') },
-  });
+  const { disk, put, onPut } = await aDisk(50);
   let answer = (): void => undefined;
   const answered = new Promise<void>((resolve) => (answer = resolve));
   const { batch } = disk.database();
@@ -184,18 +183,16 @@ it('a journal whose disk does not answer refuses what waits, and takes deliverie
     await answered;
     return await batch.call(disk.database(), action);
   });
-  const waiting = Promise.allSettled([1, 2].map((seq) => disk.write(put(seq))));
+  const waiting = Promise.allSettled([1, 2].map(put));
   const why = 'the disk does not answer';
   await expect.poll(() => disk.whyUnwritable()).toBe(why);
   const refused = { status: 'rejected', reason: { message: `the journal cannot be written: ${why}` } };
   expect(await waiting).toMatchObject([refused, refused]);
-  await expect(disk.write(put(3))).rejects.toMatchObject(refused.reason);
+  await expect(put(3)).rejects.toMatchObject(refused.reason);
   expect(onPut).not.toHaveBeenCalled();
   answer();
   await expect.poll(() => disk.whyUnwritable()).toBeNull();
-  await disk.write(put(3));
-  expect(
-    onPut.mock.calls.map(([[seq]]) => seq),
-    'what was refused may have reached the disk',
-  ).toEqual([1, 2, 3]);
+  await put(3);
+  const seqs = onPut.mock.calls.map(([[seq]]) => seq);
+  expect(seqs, 'what was refused may have reached the disk').toEqual([1, 2, 3]);
 });
