@@ -71,7 +71,8 @@ export const certificateRemedy = (systemCode: string): string =>
 /** The same about a proxy, by the codes of `proxy.ts`. */
 function proxyRemedy(systemCode: string): string {
   const [isProxy, status] = /^PROXY_(\d*)/.exec(systemCode) ?? [];
-  if (status === '407') return '; the proxy answered 407: check user and password in HTTPS_PROXY';
+  const isSignIn = status === '407' || status === '401'; // the second is tinyproxy's word for a wrong password
+  if (isSignIn) return `; the proxy answered ${status}: check user and password in HTTPS_PROXY`;
   if (status) return `; the proxy answered ${status}: it must allow and reach this address, or NO_PROXY must name it`;
   return isProxy ? '; the proxy gives no answer: check HTTPS_PROXY' : '';
 }

@@ -78,6 +78,7 @@ describe('a create that the proxy keeps from the service', () => {
     `${scheme}://${await serveBytes((socket) => void socket.once('data', () => socket.write(said)))}`;
   it.each<[string, ProxyOptions | (() => Promise<string>), string, string]>([
     ['wants another password', { wantsPassword: true }, 'PROXY_407', 'the proxy answered 407'],
+    ['knows no such user', { manner: 401 }, 'PROXY_401', 'check user and password'],
     ['does not allow the address', { manner: 403 }, 'PROXY_403', 'the proxy answered 403'],
     ['does not reach the service', { manner: 502 }, 'PROXY_502', 'the proxy answered 502'],
     ['answers with another success', { manner: 204 }, 'PROXY_204', 'the proxy answered 204'],

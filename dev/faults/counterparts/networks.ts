@@ -32,7 +32,7 @@ export async function networks({ say, onEnd }: Wanted): Promise<Row[]> {
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'; // a process learns of an authority only at its start
   const came: [tried: string, outcome: string, wanted: RegExp][] = [
     ['user and password', await create(right, service.port, '/take'), /^HTTP 201$/],
-    ['a wrong password', await create(at(user.name, 'wrong'), service.port, '/take'), /^NO_CONNECTION PROXY_407$/],
+    ['a wrong password', await create(at(user.name, 'wrong'), service.port, '/take'), /^NO_CONNECTION PROXY_401$/],
     ['no password', await create(right.replace(/\/\/.*@/, '//'), service.port, '/take'), /^NO_CONNECTION PROXY_407$/],
     ['a port that it does not allow', await create(right, refused, '/take'), /^NO_CONNECTION PROXY_403$/],
     ['a service that is away', await create(right, closed, '/take'), /^NO_CONNECTION PROXY_5\d\d$/],
@@ -95,11 +95,7 @@ async function startTinyproxy(
     ...[`BasicAuth ${user.name} ${user.password}`, ...allowed.map((one) => `ConnectPort ${one}`)],
   ];
   writeFileSync(file, `${lines.join('\n')}\n`);
-  const isUp = () =>
-    fetch(`http://127.0.0.1:${port}/`).then(
-      () => true, // it refuses such a request
-      () => false,
-    );
+  const isUp = (log: string) => log.includes('Accepting connections');
   return { port, server: await startServerProcess(program, ['-d', '-c', file], { isUp }) };
 }
 
