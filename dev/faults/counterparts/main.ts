@@ -3,6 +3,7 @@ import { ServerNotFound } from '../../stack/temporal/find-server.js';
 import { isGood, toText as tallyText } from '../cluster/tally.js';
 import { numberUpTo, openEnds, openProfile, seedFlag, someOf } from '../profile.js';
 import { fuzz } from './fuzz.js';
+import { kubernetes } from './kubernetes.js';
 import { messages } from './messages.js';
 import { networks } from './networks.js';
 import { proxies } from './proxies.js';
@@ -13,7 +14,7 @@ import { ToolMissing } from './tools.js';
 
 type Flags = Omit<Wanted, 'say' | 'onEnd'>;
 
-const parts = { tokens, proxies, networks, messages, fuzz, telemetry } satisfies Record<
+const parts = { tokens, proxies, networks, messages, fuzz, telemetry, kubernetes } satisfies Record<
   string,
   (wanted: Wanted) => Promise<Row[]>
 >;
