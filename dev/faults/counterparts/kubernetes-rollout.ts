@@ -160,7 +160,7 @@ export async function checkUndo(applied: Applied, wanted: readonly Revision[]): 
   await settled(applied, (all) => all.every(({ owner, hash, pods }) => hash === hashOf(owner) && pods.these > 0));
 }
 
-/** After a removal only the journals and the map of the earlier settings are there; its label finds that. */
+/** After a removal only the journals and the map of the earlier settings are there, and their labels find both. */
 export async function checkRemains(applied: Applied): Promise<void> {
   const { kubectl } = applied.cluster;
   const kinds = (await kubectl('api-resources', '--verbs=list', '--namespaced', '--output=name')).out
@@ -183,7 +183,11 @@ export async function checkRemains(applied: Applied): Promise<void> {
       applied.wrong(`left behind: ${await left()}`),
     );
   await isLeft(`${map}, ${journals}`);
-  await kubectl('delete', 'configmap', '--selector=app.kubernetes.io/part-of=faretrail', inNamespace(applied));
+  const remove = (kind: string, label: string) =>
+    kubectl('delete', kind, `--selector=app.kubernetes.io/${label}`, inNamespace(applied));
+  await remove('configmap', 'part-of=faretrail');
   await isLeft(journals);
+  await remove('persistentvolumeclaim', 'name=faretrail-ingress');
+  await isLeft('');
   applied.came('removed but for two journals and the map of the earlier settings');
 }

@@ -68,7 +68,7 @@ await new Command('counterparts')
   .addHelpText(
     'after',
     `
-Fetches its programs once into ~/.cache/faretrail: it needs npm, Go 1.26 and Python 3. Takes about half an hour, and six minutes more to build Jaeger once.
+Fetches its programs once into ~/.cache/faretrail: it needs npm, Go 1.26 and Python 3. Takes about half an hour, and some fifteen minutes more to build Jaeger and Kubernetes once.
 Ends with 1 when a promise did not hold, and with 2 when a program is not to be had.`,
   )
   .action((wanted: Part[], flags: Flags) => exitWith(() => run(wanted.length > 0 ? wanted : partNames, flags)))
