@@ -37,7 +37,7 @@ const run = promisify(execFile);
 const pem = {
   publicKeyEncoding: { type: 'spki', format: 'pem' },
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-};
+} as const;
 
 /** Starts it on ports of the loopback address, its data in `folder`. Throws `ServerFailed`. */
 export async function startCluster(tools: ClusterTools, folder: string, onEnd: OnEnd): Promise<Cluster> {
@@ -78,10 +78,7 @@ export async function startCluster(tools: ClusterTools, folder: string, onEnd: O
     'listen-peer-urls': `http://127.0.0.1:${etcdPeers}`,
     'initial-advertise-peer-urls': `http://127.0.0.1:${etcdPeers}`,
   });
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048, ...pem } as never) as unknown as {
-    publicKey: string;
-    privateKey: string;
-  };
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048, ...pem });
   const signingKey = file('signing-key.pem', privateKey);
   const users = [
     `${administrator.token},administrator,1,system:masters`,
