@@ -3,6 +3,7 @@ import { ServerNotFound } from '../../stack/temporal/find-server.js';
 import { isGood, toText as tallyText } from '../cluster/tally.js';
 import { numberUpTo, openEnds, openProfile, seedFlag, someOf } from '../profile.js';
 import { fuzz } from './fuzz.js';
+import { kubernetes } from './kubernetes.js';
 import { messages } from './messages.js';
 import { networks } from './networks.js';
 import { proxies } from './proxies.js';
@@ -13,7 +14,7 @@ import { ToolMissing } from './tools.js';
 
 type Flags = Omit<Wanted, 'say' | 'onEnd'>;
 
-const parts = { tokens, proxies, networks, messages, fuzz, telemetry } satisfies Record<
+const parts = { tokens, proxies, networks, messages, fuzz, telemetry, kubernetes } satisfies Record<
   string,
   (wanted: Wanted) => Promise<Row[]>
 >;
@@ -67,7 +68,7 @@ await new Command('counterparts')
   .addHelpText(
     'after',
     `
-Fetches its programs once into ~/.cache/faretrail: it needs npm, Go 1.26 and Python 3. Takes about half an hour, and six minutes more to build Jaeger once.
+Fetches its programs once into ~/.cache/faretrail: it needs npm, Go 1.26 and Python 3. Takes about half an hour, and some fifteen minutes more to build Jaeger and Kubernetes once.
 Ends with 1 when a promise did not hold, and with 2 when a program is not to be had.`,
   )
   .action((wanted: Part[], flags: Flags) => exitWith(() => run(wanted.length > 0 ? wanted : partNames, flags)))

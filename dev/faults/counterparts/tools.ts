@@ -26,6 +26,10 @@ const programs = join(projectRoot, 'dev/faults/counterparts/programs');
 const read = (path: string): string => readFileSync(join(programs, path), 'utf8');
 const installLimitMs = 5 * 60_000;
 
+const ofKubernetes = (name: string) => ({
+  ...{ module: 'k8s.io/kubernetes', package: `k8s.io/kubernetes/cmd/${name}`, folder: 'kubernetes' },
+});
+
 const goTools = {
   toxiproxy: { module: 'github.com/Shopify/toxiproxy/v2', package: 'github.com/Shopify/toxiproxy/v2/cmd/server' },
   fosite: { module: 'github.com/ory/fosite', package: './fosite', ours: 'fosite/main.go' },
@@ -37,6 +41,9 @@ const goTools = {
     ...{ module: 'github.com/jaegertracing/jaeger', package: 'github.com/jaegertracing/jaeger/cmd/jaeger' },
     folder: 'telemetry',
   },
+  'kube-apiserver': ofKubernetes('kube-apiserver'),
+  'kube-controller-manager': ofKubernetes('kube-controller-manager'),
+  kubectl: ofKubernetes('kubectl'),
 } as const satisfies Record<string, GoTool>;
 
 interface GoTool {

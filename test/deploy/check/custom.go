@@ -16,11 +16,7 @@ import (
 const kubeconform = "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0"
 
 // Where the custom resource definitions of the components are published: Go modules, and the files in them.
-var definitions = map[string]string{
-	"github.com/temporalio/temporal-worker-controller@v1.8.1":    "helm/temporal-worker-controller-crds/templates/*.yaml",
-	"github.com/kedacore/keda/v2@v2.21.0":                        "config/crd/bases/keda.sh_*.yaml",
-	"github.com/prometheus-operator/prometheus-operator@v0.85.0": "example/prometheus-operator-crd/*.yaml",
-}
+const published = "../../../dev/faults/counterparts/programs/kubernetes/definitions.json"
 
 type definition struct {
 	Spec struct {
@@ -35,6 +31,11 @@ type definition struct {
 
 // checkCustom has kubeconform compare custom resources with the schemas of their definitions, unknown fields refused.
 func checkCustom(resources [][]byte) (problems []string) {
+	var definitions map[string]string
+	text, err := os.ReadFile(published)
+	if err := errors.Join(err, json.Unmarshal(text, &definitions)); err != nil {
+		return []string{published + ": " + err.Error()}
+	}
 	folder, err := os.MkdirTemp("", "faretrail-schemas-")
 	if err != nil {
 		return []string{err.Error()}
