@@ -34,16 +34,12 @@ const upWithinMs = 180_000; // on a busy machine
 const longestMs = 180_000;
 const maxBuffer = 64 * 1024 * 1024;
 const run = promisify(execFile);
-const pem = {
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-} as const;
 
 /** Starts it on ports of the loopback address, its data in `folder`. Throws `ServerFailed`. */
 export async function startCluster(tools: ClusterTools, folder: string, onEnd: OnEnd): Promise<Cluster> {
   const ports = await freePorts(4);
   const [etcd, etcdPeers, api, controllers] = ports as [number, number, number, number];
-  const file = (name: string, text: string): string => {
+  const file = (name: string, text: string | Buffer): string => {
     writeFileSync(join(folder, name), text, { mode: 0o600 });
     return join(folder, name);
   };
@@ -78,8 +74,8 @@ export async function startCluster(tools: ClusterTools, folder: string, onEnd: O
     'listen-peer-urls': `http://127.0.0.1:${etcdPeers}`,
     'initial-advertise-peer-urls': `http://127.0.0.1:${etcdPeers}`,
   });
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048, ...pem });
-  const signingKey = file('signing-key.pem', privateKey);
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const signingKey = file('signing-key.pem', privateKey.export({ type: 'pkcs8', format: 'pem' }));
   const users = [
     `${administrator.token},administrator,1,system:masters`,
     `${manager.token},system:kube-controller-manager,2`,
@@ -92,7 +88,7 @@ export async function startCluster(tools: ClusterTools, folder: string, onEnd: O
       'authorization-mode': 'RBAC',
     },
     ...{ 'service-account-issuer': 'https://kubernetes.default.svc', 'service-account-signing-key-file': signingKey },
-    'service-account-key-file': file('signing-key.pub.pem', publicKey),
+    'service-account-key-file': file('signing-key.pub.pem', publicKey.export({ type: 'spki', format: 'pem' })),
     ...{ 'service-cluster-ip-range': '10.0.0.0/24', 'endpoint-reconciler-type': 'none' },
   };
   await start(tools.apiServer, apiServerFlags, () => succeeds('get', '--raw=/readyz'));
