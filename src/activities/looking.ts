@@ -133,13 +133,11 @@ interface Look<Seen> {
   show(streak: FailureStreak): Seen;
 }
 
-/** How activities look at the service, and wait between looks by Temporal's retry, which writes no history. */
-export type Looking = ReturnType<typeof createLooking>;
-
 /** A longer wait consists of several pieces, so that a worker with other settings can shorten it. */
 const longestPieceMs = 600_000;
 
-/** See `Looking`. Each attempt hands its trouble to the next one as a `FailureStreak`. */
+/** How activities look at the service, and wait between looks by Temporal's retry, which writes no history. Each attempt hands its trouble to
+ *  the next one as a `FailureStreak`. */
 export function createLooking({
   longestWaitMs = defaultMaxWaitMs,
   now = Date.now,
