@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -12,6 +11,7 @@ import { freePort } from '../stack/temporal/free-port.js';
 import type { Listing } from './report.js';
 import { inFolder } from './rounds.js';
 import type { TemporalSource } from './site.js';
+import { cpuMsOfFamily, postgresPid } from './usage.js';
 
 /** What the bench of the desk is asked for. */
 export interface DeskOptions {
@@ -150,40 +150,17 @@ async function costWhile(
   const paths = ['/', '/orders', '/orders/business/order-7'];
   const open = Array.from({ length: viewers }, (_, at) => watchPage(origin, paths[at % 3] ?? '/', stopped.signal));
   await sleep(3_000);
-  const { rows } = await admin.query<{ pid: number }>('select pg_backend_pid() as pid');
-  const server = statOf(rows[0]?.pid ?? 0).parent;
-  const before = cpuMsOfServer(server);
+  const server = await postgresPid(admin);
+  const before = cpuMsOfFamily(server);
   const since = performance.now();
   for (let n = 0; performance.now() - since < seconds * 1_000; n += 1) {
     await store.record(changeOf(n, orders));
     await sleep(Math.max(0, (n + 1) * (1_000 / changesPerSecond) - (performance.now() - since)));
   }
-  const used = cpuMsOfServer(server) - before;
+  const used = cpuMsOfFamily(server) - before;
   stopped.abort();
   await Promise.allSettled(open);
   return (used / (performance.now() - since)) * 100;
-}
-
-/** Its parent, and the CPU time of it and of those of its children that have ended, in hundredths of a second (proc(5)). */
-function statOf(pid: number | string): { parent: number; cpu: number } {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .map(Number);
-  return { parent: fields[1] ?? 0, cpu: fields.slice(11, 15).reduce((sum, one) => sum + one, 0) };
-}
-
-/** CPU milliseconds of all processes of a PostgreSQL server so far. */
-function cpuMsOfServer(server: number): number {
-  const stats = readdirSync('/proc').flatMap((pid) => {
-    try {
-      return /^\d+$/.test(pid) ? [{ pid: Number(pid), ...statOf(pid) }] : [];
-    } catch {
-      return []; // it has ended
-    }
-  });
-  return stats.filter(({ pid, parent }) => [pid, parent].includes(server)).reduce((sum, { cpu }) => sum + cpu * 10, 0);
 }
 
 function changeOf(n: number, orders: number): StoredChange {
@@ -202,7 +179,7 @@ function changeOf(n: number, orders: number): StoredChange {
 }
 
 /** Shows a page anew at most once in a second or two when it has changed, as its script does. */
-async function watchPage(origin: string, path: string, signal: AbortSignal): Promise<void> {
+export async function watchPage(origin: string, path: string, signal: AbortSignal): Promise<void> {
   const { cookie } = await sessionAt(origin);
   const headers = { cookie };
   const { body } = await fetch(`${origin}/live`, { headers, signal });

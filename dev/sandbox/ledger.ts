@@ -66,9 +66,12 @@ export function createLedger(limit: number = maxEntries) {
       );
     },
     counts: (): LedgerCounts => ({ ...structuredClone(counts), kept: entries.length }),
-    reset(): void {
+    /** Gives the calls that it forgets. */
+    reset(): LedgerEntry[] {
+      const forgotten = entries;
       entries = [];
       counts = newCounts();
+      return forgotten;
     },
   };
 }

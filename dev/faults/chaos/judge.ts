@@ -8,7 +8,7 @@ import { acknowledgedOf, inventedPrefix, judgeStranger } from './judge-stranger.
 import { judgeTokens } from './judge-tokens.js';
 import { judgeWork } from './judge-work.js';
 import { findLeaks } from './leaks.js';
-import { isOfTemporal, type Place, type ProcessName } from './plan.js';
+import { isOfTemporal, type Place } from './plan.js';
 import { anchorIds } from './plan-work.js';
 import { allRuns, type Run } from './runs.js';
 import type { Stage } from './stage.js';
@@ -100,9 +100,9 @@ const pauseOfCodeMs = 5_000;
  */
 function judgeProcesses({ members }: Stage, faults: readonly Fault[]): Verdict {
   const ends = Object.values(members).flatMap(({ name, ownEnds }) => ownEnds().map((end) => ({ name, ...end })));
-  const needs = (name: ProcessName, target: Place): boolean =>
+  const needs = (name: string, target: Place): boolean =>
     name.startsWith('worker') ? isOfTemporal(target) : name.startsWith('server') && target === 'postgres';
-  const isExcused = (name: ProcessName, at: number) =>
+  const isExcused = (name: string, at: number) =>
     faults.some(
       ({ target, kind, beganAt, endedAt }) =>
         (needs(name, target) && beganAt <= at && endedAt >= at - patienceMs) ||

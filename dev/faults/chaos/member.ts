@@ -3,11 +3,10 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from '../../stack/run/until.js';
-import type { ProcessName } from './plan.js';
 
 /** One process of a deployment, and its replacements after faults. */
 export interface Member {
-  readonly name: ProcessName;
+  readonly name: string;
   /** Starts it. From then on restarts it when it ends by itself, as a supervisor would. */
   start(): Promise<void>;
   isUp(): Promise<boolean>;
@@ -39,7 +38,7 @@ export interface Launch {
 }
 
 interface MemberOptions {
-  name: ProcessName;
+  name: string;
   /** Asked at each start, since a deployment changes. */
   launch(): Launch;
   /** The folder of its log. */

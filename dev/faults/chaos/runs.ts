@@ -24,9 +24,9 @@ export interface Run {
   text: string;
 }
 
-/** Gives all runs one after the other, since memory would not hold all their texts. */
-export async function* allRuns({ client }: Stage): AsyncGenerator<Run> {
-  for await (const { workflowId, runId, type, status, startTime, closeTime } of client.workflow.list()) {
+/** Gives all runs, or those that fit the query, one after the other, since memory would not hold all their texts. */
+export async function* allRuns({ client }: Pick<Stage, 'client'>, query = ''): AsyncGenerator<Run> {
+  for await (const { workflowId, runId, type, status, startTime, closeTime } of client.workflow.list({ query })) {
     const handle = client.workflow.getHandle(workflowId, runId);
     const [history, about] = await Promise.all([handle.fetchHistory(), handle.describe()]);
     const text = historyToJSON(history);

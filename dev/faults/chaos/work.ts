@@ -76,7 +76,11 @@ const subscriptionKey: SubscriptionKey = { account, eventType: 'status_changed' 
 const personEveryMs = 5_000;
 
 /** Subscribes to all changes of business orders. Resolves once the subscription is in place. */
-export async function subscribe({ client, taskQueue, publicUrl }: Stage): Promise<void> {
+export async function subscribe({
+  client,
+  taskQueue,
+  publicUrl,
+}: Pick<Stage, 'client' | 'taskQueue' | 'publicUrl'>): Promise<void> {
   const run = await client.workflow.start<typeof subscription>('subscription', {
     workflowId: subscriptionId(subscriptionKey),
     taskQueue,
