@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Table from 'cli-table3';
 import { Command } from 'commander';
+import { Client } from 'pg';
 import { watchPage } from '../../bench/desk.js';
 import { until } from '../../stack/run/until.js';
 import { type Member, whenUp } from '../chaos/member.js';
@@ -77,6 +78,14 @@ async function run({ minutes, ...wanted }: Omit<Flags, 'json'>): Promise<Verdict
 
 const changesIn = (orders: ReturnType<ReturnType<typeof createOrders>['all']>, { from, until }: Hour): number =>
   orders.flatMap(({ course }) => course).filter(({ at }) => at >= from && at < until).length;
+
+async function megabytesAt(connectionString: string): Promise<number> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  const answer = client.query<{ bytes: string }>('select sum(pg_database_size(datname)) as bytes from pg_database');
+  const { rows } = await answer.finally(() => client.end());
+  return Number(rows[0]?.bytes) / 1_000_000;
+}
 
 /** Waits until the first reads are over. */
 async function whenWatched({ client }: Fleet, { polled, announced }: Wanted): Promise<void> {
