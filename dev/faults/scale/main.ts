@@ -70,7 +70,10 @@ async function run({ minutes, ...wanted }: Omit<Flags, 'json'>): Promise<Verdict
     judgeProcesses(fleet, seen, hour),
     {
       problems: [...orders.problems, ...desk.problems()],
-      figures: { changesOfTheService: changesIn(orders.all(), hour) },
+      figures: {
+        'changes at the service meanwhile': changesIn(orders.all(), hour),
+        'databases of Temporal, MB': await megabytesAt(fleet.cluster.postgres.url),
+      },
     },
   ];
   return together(verdicts);
