@@ -6,6 +6,7 @@ import { readInput } from '../domain/input-fields.js';
 import { readJson, UnreadableJson } from '../domain/json.js';
 import { toAccountName, toOrderId } from '../domain/keys.js';
 import { type Notify, toReceiver } from '../domain/notify/receivers.js';
+import { toRideStatus } from '../domain/order/status.js';
 import { toDeliveryId } from '../domain/parked.js';
 import { toRideRequestId } from '../domain/ride/input.js';
 import { wordOf } from '../domain/schema.js';
@@ -133,3 +134,11 @@ export function toDurationMs(text: string, field: string): number {
   }
   return Number(number) * perUnit;
 }
+
+const isSearchable = (text: string): boolean => /^[^"\\\p{C}]{1,200}$/u.test(text);
+const searchRule = '1 to 200 characters without control characters, a backslash or a ", which no server over SQL finds';
+
+/** Reads a status to search for: any word, since the service may send new ones. Throws `InvalidInput`, also for what a server over SQL never
+ *  finds however it is escaped (measured on 1.31). */
+export const toStatusFilter = (text: string, field: string): string =>
+  toRideStatus(textThat(isSearchable, searchRule)(text, field));

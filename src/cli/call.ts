@@ -7,7 +7,7 @@ import { businessCallId } from '../domain/workflow-ids.js';
 import { inputOption, option, orderOption } from './arguments.js';
 import { type CommandSpec, reading, type Session } from './command.js';
 import { exitCodes } from './failure.js';
-import { missingWorkers } from './processes.js';
+import { missingWorkers } from './runs.js';
 import { paint, plain, toLines } from './text.js';
 
 interface CallGiven {

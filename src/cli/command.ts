@@ -1,13 +1,15 @@
-import type { Client, Connection } from '@temporalio/client';
+import type { Connection } from '@temporalio/client';
 import type { Option } from 'commander';
 import { createFaretrailClient, type FaretrailClient } from '../client/index.js';
 import type { CliConfig, Config } from '../config.js';
 import type { Env } from '../settings/env-reader.js';
+import { quoted } from '../temporal/attention.js';
 import { connectClient } from '../temporal/connection.js';
 import { type FoundRun, runOf } from '../temporal/runs.js';
+import type { Found, Looking } from '../temporal/visibility.js';
 import { option, textThat } from './arguments.js';
-import type { CliFailure } from './failure.js';
-import { asShown, paint, toJsonLine } from './text.js';
+import { type CliFailure, exitCodes } from './failure.js';
+import { asShown, type Columns, paint, rowsText, toJsonLine } from './text.js';
 
 /** Stdout or stderr. */
 interface TextSink {
@@ -147,14 +149,6 @@ export interface Noun {
   verbs: readonly CommandSpec[];
 }
 
-/** What a look at runs needs. */
-export interface Looking {
-  client: Client;
-  config: Pick<CliConfig, 'taskQueue'>;
-  /** Sets the deadline of the calls to Temporal in `act`, which need no worker: ten seconds. They have none of their own. */
-  inTime<T>(act: () => Promise<T>): Promise<T>;
-}
-
 /** What a command works with that has a connection to Temporal. */
 export interface Session extends CommandContext, Looking {
   /** The typed client, for everything that other services can do too. */
@@ -214,6 +208,28 @@ export const reading =
   async (context, given) =>
     await inSession(act)(context, read(given, context));
 
+/** A command that lists something: JSON with the rows under `name`, or a table. */
+interface Listing<Given, Row> {
+  name: string;
+  /** The text where there is no row. */
+  empty: string;
+  find(session: Session, given: Given): Promise<Found<Row>>;
+  columns: Columns<Row>;
+  /** Lines below the table. */
+  notes?(rows: readonly Row[]): string[];
+}
+
+/** The one way to list. */
+export const listing = <Given, Row>({ name, empty, columns, notes, find }: Listing<Given, Row>): Act<Given> =>
+  inSession(async (session, given) => {
+    const { rows, hasMore } = await find(session, given);
+    const below = notes?.(rows) ?? [];
+    const text = [rowsText(columns, rows), ...(below.length > 0 ? ['', ...below] : [])].join('\n');
+    session.tell({ [name]: rows, hasMore }, rows.length === 0 ? empty : text);
+    if (hasMore) session.note(`There are more than ${rows.length}; narrow the list.`);
+    return exitCodes.done;
+  });
+
 /** In a checkout `faretrail` is not on the path, so a caller who ran the npm script sees the npm script. */
 export const programName = (env: Env): string =>
   env.npm_lifecycle_event === 'starter' ? 'npm run starter --' : 'faretrail';
@@ -221,7 +237,3 @@ export const programName = (env: Env): string =>
 /** Puts the caller's program name into the commands of a text, found at the start of an indented line or after a colon. */
 export const withProgramName = (text: string, env: Env): string =>
   text.replaceAll(/(?<=^ {2}|: )faretrail (?=[a-z])/gm, `${programName(env)} `);
-
-/** A word as a shell takes it: an order id may hold blanks. */
-export const quoted = (word: string): string =>
-  /^[\w.:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

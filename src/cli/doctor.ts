@@ -1,10 +1,10 @@
 import type { CliConfig, ConfigError } from '../config.js';
 import { FaretrailError } from '../domain/errors.js';
 import { isLoopbackAddress } from '../domain/web-address.js';
+import { findWatch, type Health, judgeWorker } from '../temporal/watches.js';
 import { inBrackets, option } from './arguments.js';
 import { type CommandContext, type CommandSpec, type Session, withProgramName, withSession } from './command.js';
 import { exitCodes, toCliError } from './failure.js';
-import { findWatch, ingressUrl, judgeIngress, judgeWorker } from './processes.js';
 import { paint, plain } from './text.js';
 
 const help = `
@@ -205,4 +205,40 @@ async function checkIngress(config: CliConfig): Promise<Check> {
   const url = ingressUrl(config);
   const message = 'FARETRAIL_INGRESS_PORT is 0, so the ingress may listen at any port; set FARETRAIL_PUBLIC_URL';
   return { name: 'ingress', ...(url === null ? { result: 'skipped', message } : await judgeIngress(url)) };
+}
+
+const withinMs = 5_000;
+const maxReason = 200;
+
+/** The public URL of these settings, else the ingress on this machine: at the loopback address where it listens on all addresses. Null
+ *  where port 0 lets the system choose the port. */
+export function ingressUrl({ publicUrl, ingressHost, ingressPort }: CliConfig): string | null {
+  if (publicUrl !== null) return publicUrl;
+  if (ingressPort === 0) return null;
+  const everywhere: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+  const host = everywhere[ingressHost] ?? ingressHost;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${ingressPort}`;
+}
+
+/** Whether the ingress at `baseUrl` takes deliveries, as its `/readyz` says. `skipped`: something answers, but not with that page. Never
+ *  throws. */
+export async function judgeIngress(baseUrl: string): Promise<Health> {
+  try {
+    const answer = await fetch(`${baseUrl}/readyz`, { redirect: 'manual', signal: AbortSignal.timeout(withinMs) });
+    const { status } = answer;
+    const [line = ''] = (await answer.text()).slice(0, maxReason).split('\n');
+    if (status === 200 && line === 'ready') return { result: 'ok', message: `${baseUrl} takes deliveries` };
+    const why = plain(line) || 'HTTP 503';
+    if (status === 503)
+      return { result: 'failed', message: `the ingress at ${baseUrl} takes no deliveries now: ${why}` };
+    const elsewhere = 'which is elsewhere where FARETRAIL_INGRESS_METRICS_PORT is set';
+    return { result: 'skipped', message: `${baseUrl} answers, but not with /readyz (HTTP ${status}), ${elsewhere}` };
+  } catch (error) {
+    const { code } = ((error as Error).cause ?? error) as { code?: unknown }; // a number says nothing
+    const remedy = 'start the ingress (npm run ingress), or correct FARETRAIL_PUBLIC_URL';
+    return {
+      result: 'failed',
+      message: `no connection to ${baseUrl} (${typeof code === 'string' ? code : 'no answer'}); ${remedy}`,
+    };
+  }
 }

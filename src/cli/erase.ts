@@ -16,10 +16,10 @@ import {
 import type { Store } from '../store/store.js';
 import { isGrpc } from '../temporal/run-errors.js';
 import { decodeAll, type RunTimes, runOf, toRunTimes } from '../temporal/runs.js';
+import { listRuns, readEach } from '../temporal/visibility.js';
 import { option } from './arguments.js';
 import { type CommandSpec, callTimeoutMs, inSession, type Session } from './command.js';
 import { CliFailure, exitCodes } from './failure.js';
-import { listRuns, readEach } from './lists.js';
 import { type Columns, plain, rowsText } from './text.js';
 
 const help = `

@@ -13,8 +13,7 @@ export const exitCodes = { done: 0, failed: 1, usage: 2, notFound: 3, interrupte
 const notFound = ['NotFollowed', 'NotSubscribed', 'NotParked', 'NotRequested', 'NotMissed', 'NothingKept'] as const;
 type FailureCode =
   | (typeof notFound)[number]
-  | ('NotInPlace' | 'ContentUnreadable' | 'NoWorker' | 'NoAnswer' | 'StillRunning' | 'NotConfirmed')
-  | ('SearchAttributesMissing' | 'FilterRefused');
+  | ('NotInPlace' | 'ContentUnreadable' | 'NoWorker' | 'NoAnswer' | 'StillRunning' | 'NotConfirmed' | 'FilterRefused');
 
 /** A command failed; the message says why and what to do. Not for wrong usage. */
 export class CliFailure extends FaretrailError<FailureCode> {

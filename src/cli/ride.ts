@@ -14,13 +14,12 @@ import {
 import { followedAgainText } from '../domain/ride/ride.js';
 import { fromRequestRideId, type RequestRideKey, requestRideId } from '../domain/workflow-ids.js';
 import { toRunTimes } from '../temporal/runs.js';
+import { listRuns, type RunFilter, runsQuery } from '../temporal/visibility.js';
 import { accountOption, inputOption, limitOption, notifyOption, option, orderOption, required } from './arguments.js';
-import { type CommandLine, inSession, type Noun, reading, type Session } from './command.js';
+import { type CommandLine, inSession, listing, type Noun, reading, type Session } from './command.js';
 import { CliFailure, exitCodes } from './failure.js';
-import { listing, listRuns, type RunFilter, runsQuery } from './lists.js';
 import { knownOf, trailText } from './order/view.js';
-import { tellStart } from './processes.js';
-import { attentionText, type ShownRun, sendUpdate, showRun, watchRun } from './runs.js';
+import { attentionText, type ShownRun, sendUpdate, showRun, tellStart, watchRun } from './runs.js';
 import { cardText, paint, plain, toLines } from './text.js';
 
 /** The run of a ride. Its `find` throws `CliFailure` NotRequested. */

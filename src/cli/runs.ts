@@ -1,15 +1,31 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AskOptions, OrderTrail } from '../client/index.js';
-import { failureBehind, hasCode, isGrpc, notFound } from '../temporal/run-errors.js';
-import { type FoundRun, type HistoryEvents, runOf } from '../temporal/runs.js';
-import { followRequestedSignal } from '../workflows/messages.js';
-import { callTimeoutMs, queryTimeoutMs, type Session } from './command.js';
+import type { AccountName } from '../domain/keys.js';
+import { failureBehind, hasCode, isGrpc } from '../temporal/run-errors.js';
+import { type Decision, type FoundRun, readDecisions } from '../temporal/runs.js';
+import { judgeWorker } from '../temporal/watches.js';
+import { queryTimeoutMs, type Session } from './command.js';
 import { CliFailure, exitCodes, RunFailed, type RunFailure, toRunFailure } from './failure.js';
-import { judgeWorker } from './processes.js';
 import { paint, plain, utc } from './text.js';
 
-// What commands do with one run: show it, tell who decided what about it, watch it, send it an update.
+// What commands do with one run: tell that it was started, show it, tell who decided what about it, watch it, send it an update.
+
+/** A warning for each queue that an order of this account needs and no worker polls. */
+export async function missingWorkers(session: Session, account: AccountName): Promise<string[]> {
+  const found = await Promise.all([judgeWorker(session), judgeWorker(session, account)]);
+  return found.flatMap(({ result, message }) => (result === 'ok' ? [] : [message]));
+}
+
+/** Tells that a run of this account was started, with warnings about the workers that it needs. */
+export async function tellStart(
+  session: Session,
+  { json, text, account }: { json: object; text: string; account: AccountName },
+): Promise<void> {
+  const warnings = await missingWorkers(session, account);
+  session.tell({ ...json, warnings }, text);
+  session.warn(warnings);
+}
 
 /** A run, and how to ask it. */
 export interface AskedRun<Standing, Result> {
@@ -79,60 +95,6 @@ export async function viewRun<Standing, Result>(session: Session, shown: ShownRu
     ? `${failure.code}: ${plain(failure.message)}`
     : 'No worker answered, so this is what Temporal itself knows. To see more, start a worker: npm run worker';
   return { run, json, text: [shown.knownText(found), line, '', paint('bad', why)].join('\n') };
-}
-
-/** What a person or a program did to a run, as Temporal recorded it. */
-export interface Decision {
-  /** ISO 8601 UTC. */
-  at: string;
-  /** `start`, `cancel`, `terminate`, or the name of the update or signal. */
-  what: string;
-  /** The identity that the caller's Temporal client gave, which nothing proves. */
-  by: string;
-  /** Whom the server's authorizer has seen; null unless the server keeps that. */
-  principal: string | null;
-}
-
-type HistoryEvent = HistoryEvents[number];
-
-/** Earlier runs are read as far back as this. */
-const mostRuns = 10;
-
-/** Who decided what about the run of this id and the runs that it continues as new, oldest first. Needs no worker and no payload key. */
-export async function readDecisions({ client }: Pick<Session, 'client'>, workflowId: string): Promise<Decision[]> {
-  const decisions: Decision[] = [];
-  let runId: string | undefined;
-  for (let runs = 0; runs < mostRuns; runs += 1) {
-    const events = await runOf(client, workflowId, runId).events({ withinMs: callTimeoutMs });
-    if (!events) throw notFound(workflowId);
-    decisions.unshift(...events.flatMap(toDecision));
-    runId = events[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? undefined;
-    if (!runId) break;
-  }
-  return decisions;
-}
-
-function toDecision(event: HistoryEvent): Decision[] {
-  const [what, by] = whatAndWho(event);
-  if (!what || !by) return [];
-  const { seconds, nanos } = event.eventTime ?? {};
-  const at = new Date(Number(seconds ?? 0) * 1_000 + (nanos ?? 0) / 1e6).toISOString();
-  return [{ at, what, by, principal: event.principal?.name || null }];
-}
-
-function whatAndWho({
-  workflowExecutionStartedEventAttributes: started,
-  workflowExecutionUpdateAcceptedEventAttributes: accepted,
-  workflowExecutionSignaledEventAttributes: signal,
-  workflowExecutionCancelRequestedEventAttributes: cancelled,
-  workflowExecutionTerminatedEventAttributes: terminated,
-}: HistoryEvent): (string | null | undefined)[] {
-  if (started) return ['start', started.identity]; // a run that continues another has no identity
-  const { input, meta } = accepted?.acceptedRequest ?? {};
-  if (input) return [input.name, meta?.identity];
-  if (signal?.signalName === followRequestedSignal.name) return [signal.signalName, signal.identity];
-  if (cancelled) return ['cancel', cancelled.identity];
-  return terminated ? ['terminate', terminated.identity] : [];
 }
 
 /** A line for each decision. */

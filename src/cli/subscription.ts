@@ -13,6 +13,7 @@ import {
 } from '../domain/subscription/subscription.js';
 import { fromSubscriptionId, type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
 import { runOf } from '../temporal/runs.js';
+import { listRuns, runsQuery } from '../temporal/visibility.js';
 import {
   endSubscriptionUpdate,
   moveSubscriptionUpdate,
@@ -20,11 +21,10 @@ import {
   subscriptionStatusQuery,
 } from '../workflows/messages.js';
 import { accountOption, option, reasonOption, required, toDurationMs } from './arguments.js';
-import { type Act, type CommandContext, type Noun, queryTimeoutMs, reading, type Session } from './command.js';
+import { type Act, type CommandContext, listing, type Noun, queryTimeoutMs, reading, type Session } from './command.js';
+import { judgeIngress } from './doctor.js';
 import { CliFailure, exitCodes } from './failure.js';
-import { listing, listRuns, runsQuery } from './lists.js';
-import { judgeIngress, missingWorkers } from './processes.js';
-import { attentionText, sendUpdate } from './runs.js';
+import { attentionText, missingWorkers, sendUpdate } from './runs.js';
 import { type Columns, cardText, paint, plain, rowsText, utc } from './text.js';
 
 const createHelp = `

@@ -1,8 +1,8 @@
 import { isUsable, publishedLease, type TokenLease } from '../domain/token-lease.js';
 import { type AccessTokenKey, fromAccessTokenId } from '../domain/workflow-ids.js';
 import { type RunTimes, toRunTimes } from '../temporal/runs.js';
-import type { Noun } from './command.js';
-import { listing, listRuns } from './lists.js';
+import { listRuns } from '../temporal/visibility.js';
+import { listing, type Noun } from './command.js';
 import { type Columns, clip, plain, utc } from './text.js';
 
 const limit = 200;

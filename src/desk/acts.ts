@@ -1,5 +1,5 @@
-import { resendOne } from '../cli/notice.js';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
+import { resendOne } from '../temporal/notices.js';
 import type { Note } from './pages/layout.js';
 import type { Actor, Runs } from './runs.js';
 

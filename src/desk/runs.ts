@@ -1,15 +1,14 @@
 import { Client, Connection } from '@temporalio/client';
-import { findRunsInNeed, type RunInNeed } from '../cli/attention.js';
-import type { Looking } from '../cli/command.js';
-import { findMissed, type Missed } from '../cli/notice.js';
-import { judgeWorker } from '../cli/processes.js';
-import { readDecisions } from '../cli/runs.js';
 import { createFaretrailClient, type FaretrailClient } from '../client/index.js';
 import { publishedDelivery } from '../domain/published.js';
 import { type FollowOrderKey, type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
 import type { Env } from '../settings/env-reader.js';
+import { findRunsInNeed, type RunInNeed } from '../temporal/attention.js';
 import { loadTemporalSettings, promptConnectionOptions } from '../temporal/connection.js';
-import { runOf } from '../temporal/runs.js';
+import { findMissed, type Missed } from '../temporal/notices.js';
+import { readDecisions, runOf } from '../temporal/runs.js';
+import type { Looking } from '../temporal/visibility.js';
+import { judgeWorker } from '../temporal/watches.js';
 import { createShared } from './shared.js';
 
 /** How long a page waits for Temporal, before it is shown without what only Temporal knows. */

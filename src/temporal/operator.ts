@@ -7,18 +7,17 @@ import { searchAttributeNames as names } from '../domain/search-attribute-names.
 import { operatorEventsId } from '../domain/workflow-ids.js';
 import { runOf } from './runs.js';
 import { startServing } from './starts.js';
-import { listOpen } from './visibility.js';
+import { attributeOf, listOpen } from './visibility.js';
 
 const withinMs = 5_000;
 /** Far more than the operator is told of, so one that is known and not listed has most likely gone. */
 const mostListed = { parked: 1_000, others: 10_000 };
 
 /** What a run shows of its need; null also for a parked delivery that no worker has handled yet. */
-function toNeed({ type: workflowType, workflowId, memo, searchAttributes }: ShownRun): Need | null {
-  const [account] = searchAttributes[names.account] ?? [];
-  const [attention] = searchAttributes[names.attention] ?? [];
-  const code = workflowType === 'parkedDelivery' ? publishedDelivery(memo)?.reason : attention;
-  return readNeed({ workflowType, workflowId, account, code });
+function toNeed(run: ShownRun): Need | null {
+  const { type: workflowType, workflowId, memo } = run;
+  const code = workflowType === 'parkedDelivery' ? publishedDelivery(memo)?.reason : attributeOf(run, 'attention');
+  return readNeed({ workflowType, workflowId, account: attributeOf(run, 'account'), code });
 }
 
 type ShownRun = Pick<WorkflowExecutionInfo, 'type' | 'workflowId' | 'memo' | 'searchAttributes'>;

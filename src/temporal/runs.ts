@@ -16,10 +16,11 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure, type Payload } from '@temporalio/common';
 import { askedAhead } from '../domain/errors.js';
+import { followRequestedSignal } from '../workflows/messages.js';
 import { FaretrailClientError, isGrpc, notFound, toClientError } from './run-errors.js';
 
 // The one driver of runs: the typed client, the commands, the Nexus service and the ports of the activities use it to find, query
-// and await runs, and to send messages to them. `starts.ts` starts them.
+// and await runs, to send messages to them, and to tell who decided what. `starts.ts` starts them.
 
 /** How long a call may take. Without `withinMs` the caller has to set a deadline, since Temporal's client has none of its own. */
 export interface CallOptions {
@@ -126,6 +127,59 @@ async function orUndefined<T>(call: Promise<T>): Promise<T | undefined> {
     if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;
   }
+}
+
+/** What a person or a program did to a run, as Temporal recorded it. */
+export interface Decision {
+  /** ISO 8601 UTC. */
+  at: string;
+  /** `start`, `cancel`, `terminate`, or the name of the update or signal. */
+  what: string;
+  /** The identity that the caller's Temporal client gave, which nothing proves. */
+  by: string;
+  /** Whom the server's authorizer has seen; null unless the server keeps that. */
+  principal: string | null;
+}
+
+/** Earlier runs are read as far back as this. */
+const mostRuns = 10;
+const historyWithinMs = 10_000;
+
+/** Who decided what about the run of this id and the runs that it continues as new, oldest first. Needs no worker and no payload key. */
+export async function readDecisions({ client }: { client: Client }, workflowId: string): Promise<Decision[]> {
+  const decisions: Decision[] = [];
+  let runId: string | undefined;
+  for (let runs = 0; runs < mostRuns; runs += 1) {
+    const events = await runOf(client, workflowId, runId).events({ withinMs: historyWithinMs });
+    if (!events) throw notFound(workflowId);
+    decisions.unshift(...events.flatMap(toDecision));
+    runId = events[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? undefined;
+    if (!runId) break;
+  }
+  return decisions;
+}
+
+function toDecision(event: HistoryEvents[number]): Decision[] {
+  const [what, by] = whatAndWho(event);
+  if (!what || !by) return [];
+  const { seconds, nanos } = event.eventTime ?? {};
+  const at = new Date(Number(seconds ?? 0) * 1_000 + (nanos ?? 0) / 1e6).toISOString();
+  return [{ at, what, by, principal: event.principal?.name || null }];
+}
+
+function whatAndWho({
+  workflowExecutionStartedEventAttributes: started,
+  workflowExecutionUpdateAcceptedEventAttributes: accepted,
+  workflowExecutionSignaledEventAttributes: signal,
+  workflowExecutionCancelRequestedEventAttributes: cancelled,
+  workflowExecutionTerminatedEventAttributes: terminated,
+}: HistoryEvents[number]): (string | null | undefined)[] {
+  if (started) return ['start', started.identity]; // a run that continues another has no identity
+  const { input, meta } = accepted?.acceptedRequest ?? {};
+  if (input) return [input.name, meta?.identity];
+  if (signal?.signalName === followRequestedSignal.name) return [signal.signalName, signal.identity];
+  if (cancelled) return ['cancel', cancelled.identity];
+  return terminated ? ['terminate', terminated.identity] : [];
 }
 
 /** Decodes and decrypts payloads, such as the arguments in a history, with the converter of this client. Rejects where that fails. */

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, ConnectionLike, WorkflowExecutionInfo } from '@temporalio/client';
+import pMap from 'p-map';
 import { type AttentionCode, concernCodes, troubleCodes } from '../domain/attention.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
-import { quote, searchAttributeNames } from '../domain/search-attribute-names.js';
+import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
-import { isGrpc } from './run-errors.js';
+import { grpcErrorOf, isGrpc } from './run-errors.js';
 
-// The lists of Temporal: the search attributes that they need, and how many runs of a kind they hold.
+// The lists of Temporal: the search attributes that they need, the runs that they hold, and how many of a kind.
 
 /** What the check needs of a connection; both kinds of connection fit. */
 export type SearchAttributeServices = Pick<ConnectionLike, 'operatorService' | 'workflowService' | 'withDeadline'>;
@@ -19,7 +20,7 @@ export class SearchAttributesError extends FaretrailError<SearchAttributesErrorC
   override readonly name = 'SearchAttributesError';
 }
 
-const wanted: readonly string[] = Object.values(searchAttributeNames);
+const wanted: readonly string[] = Object.values(names);
 const keyword = 2; // temporal.api.enums.v1.IndexedValueType
 const typeNames = ['Unspecified', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
 
@@ -134,9 +135,46 @@ const call = <R>(services: SearchAttributeServices, request: () => Promise<R>): 
 // Temporal Cloud has no operator service; the code of its answer has changed over time.
 const isDenial = (error: unknown): boolean => isGrpc(error, 'PERMISSION_DENIED', 'UNIMPLEMENTED', 'UNAUTHENTICATED');
 
-/** The runs of a task queue that are open and meet this condition. */
-const openRuns = (taskQueue: string, condition: string): string =>
-  `TaskQueue = ${quote(taskQueue)} AND ExecutionStatus = 'Running' AND ${condition}`;
+/** The list filter that wants all of these conditions; one that is not set counts as met. */
+export const allOf = (...conditions: readonly (string | undefined)[]): string =>
+  conditions.filter((one) => one !== undefined).join(' AND ');
+
+/** The condition for running runs. */
+export const isRunning = "ExecutionStatus = 'Running'";
+
+/** The condition for the runs of one account; of all where none is given. */
+export const isOfAccount = (account: AccountName | undefined): string | undefined =>
+  account && `${names.account} = ${quote(account)}`;
+
+/** What a search attribute of ours says of a run. */
+export const attributeOf = (
+  { searchAttributes }: Pick<WorkflowExecutionInfo, 'searchAttributes'>,
+  name: keyof typeof names,
+): string | undefined => searchAttributes[names[name]]?.[0] as string | undefined;
+
+/** The runs of a task queue that are open and meet these conditions. */
+const openRuns = (taskQueue: string, ...conditions: (string | undefined)[]): string =>
+  allOf(`TaskQueue = ${quote(taskQueue)}`, isRunning, ...conditions);
+
+/** The orders that are followed now on a task queue. */
+export const followedQuery = (taskQueue: string, ...conditions: (string | undefined)[]): string =>
+  openRuns(taskQueue, "WorkflowType = 'followOrder'", ...conditions);
+
+/** Which runs to list. */
+export interface RunFilter {
+  account?: AccountName | undefined;
+  status?: string | undefined;
+  running?: boolean | undefined;
+}
+
+/** The runs of a type that match, without those that continued as new: the newest run shows the order or ride. */
+export const runsQuery = (workflowType: string, { account, status, running }: RunFilter): string =>
+  allOf(
+    `WorkflowType = ${quote(workflowType)}`,
+    running ? isRunning : "ExecutionStatus != 'ContinuedAsNew'",
+    isOfAccount(account),
+    status && `${names.status} = ${quote(status)}`,
+  );
 
 const listWithinMs = 30_000;
 /** A page of the server holds no more. */
@@ -158,6 +196,50 @@ export async function listOpen<T>(
   });
   return found;
 }
+
+/** What a look at runs needs. */
+export interface Looking {
+  client: Client;
+  config: { taskQueue: string };
+  /** Sets the deadline of the calls to Temporal in `act`, which need no worker: they have none of their own. */
+  inTime<T>(act: () => Promise<T>): Promise<T>;
+}
+
+/** The rows of a list. */
+export interface Found<Row> {
+  rows: Row[];
+  hasMore: boolean;
+}
+
+function tellRefusal(error: unknown): never {
+  if (!isGrpc(error, 'INVALID_ARGUMENT')) throw error;
+  const why = 'the namespace may lack our search attributes, which a worker registers at its start';
+  const message = `Temporal refuses the query (${grpcErrorOf(error)?.details}); ${why}`;
+  throw new SearchAttributesError('SearchAttributesMissing', message, { cause: error });
+}
+
+/** What `read` makes of the first `limit` runs that match, open ones first, in the server's own order: not every server can sort. */
+export async function listRuns<Row>(
+  { client, inTime }: Looking,
+  query: string,
+  limit: number,
+  read: (info: WorkflowExecutionInfo) => Row[] | Promise<Row[]>,
+): Promise<Found<Row>> {
+  const runs = client.workflow.list({ query, pageSize: Math.min(limit + 1, pageSize) })[Symbol.asyncIterator]();
+  const found: WorkflowExecutionInfo[] = [];
+  while (found.length <= limit) {
+    const next = await inTime(() => runs.next()).catch(tellRefusal);
+    if (next.done) break;
+    found.push(next.value);
+  }
+  return { rows: await readEach(found.slice(0, limit), read), hasMore: found.length > limit };
+}
+
+/** Calls `read` for each of `items`, ten at a time, and gives all that they found. */
+export const readEach = async <Item, Row>(
+  items: readonly Item[],
+  read: (item: Item) => Row[] | Promise<Row[]>,
+): Promise<Row[]> => (await pMap(items, read, { concurrency: 10 })).flat();
 
 async function countOpen(client: Client, taskQueue: string, condition: string, withinMs: number): Promise<number> {
   const count = () => client.workflow.count(openRuns(taskQueue, condition));
@@ -195,12 +277,10 @@ export function createRunCounts(
   const read = async (): Promise<RunCounts> => {
     const followed = await count("WorkflowType = 'followOrder'");
     // The server groups counts by status alone, so each code needs a call of its own; mostly no run needs attention, or only rides do.
-    const all = await count(`${searchAttributeNames.attention} IS NOT NULL`);
+    const all = await count(`${names.attention} IS NOT NULL`);
     const byCode = async (codes: readonly AttentionCode[], left: number) =>
       await Promise.all(
-        codes.map(
-          async (code) => [code, left > 0 ? await count(`${searchAttributeNames.attention} = '${code}'`) : 0] as const,
-        ),
+        codes.map(async (code) => [code, left > 0 ? await count(`${names.attention} = '${code}'`) : 0] as const),
       );
     const rides = await byCode(concernCodes, all);
     const others = await byCode(troubleCodes, all - rides.reduce((sum, [, runs]) => sum + runs, 0));

@@ -1,5 +1,4 @@
 import type { Client } from '@temporalio/client';
-import type { SearchAttributes } from '@temporalio/common';
 import type { WatchPort } from '../activities/index.js';
 import { attentionCodes } from '../domain/attention.js';
 import type { AccountName } from '../domain/keys.js';
@@ -10,21 +9,18 @@ import { accountWatchId, followOrderId, fromFollowOrderId, subscriptionId } from
 import { changeSeenSignal, changesCountedSignal, watchedOrderQuery, watchToldSignal } from '../workflows/messages.js';
 import { decodeAll, runOf } from './runs.js';
 import { startServing } from './starts.js';
-import { listOpen } from './visibility.js';
+import { attributeOf, followedQuery, isOfAccount, type Looking, listOpen } from './visibility.js';
 
 const withinMs = 5_000;
 /** The run may have to be replayed, with many others. */
 const answerWithinMs = 10_000;
 
 /** What the search attributes of an order say. */
-const shownOf = (attributes: SearchAttributes) => {
-  const shown = (name: string): unknown => attributes[name]?.[0];
-  return {
-    status: (shown(names.status) as string | undefined) ?? null,
-    attention: attentionCodes.find((code) => code === shown(names.attention)) ?? null,
-    isAnnounced: shown(names.seenBy) === 'delivery',
-  };
-};
+const shownOf = (run: Parameters<typeof attributeOf>[0]) => ({
+  status: attributeOf(run, 'status') ?? null,
+  attention: attentionCodes.find((code) => code === attributeOf(run, 'attention')) ?? null,
+  isAnnounced: attributeOf(run, 'seenBy') === 'delivery',
+});
 
 /** Temporal, as the watches of this process need it. */
 export function createWatchPort(client: Client, taskQueue: string): WatchPort {
@@ -34,7 +30,7 @@ export function createWatchPort(client: Client, taskQueue: string): WatchPort {
       const condition = `WorkflowType = 'followOrder' AND ${names.account} = ${quote(account)}`;
       return await listOpen<WatchOrderInput>(client, { taskQueue, condition }, (info) => {
         const key = fromFollowOrderId(info.workflowId);
-        const { status: rawStatus, attention, isAnnounced: pushed } = shownOf(info.searchAttributes);
+        const { status: rawStatus, attention, isAnnounced: pushed } = shownOf(info);
         const since = info.startTime.toISOString();
         if (!key || rawStatus === null) return null; // before its first read the run itself asks
         return { ...key, rawStatus, attention, pushed, since, followedSince: since, scheduledAt: null };
@@ -43,7 +39,7 @@ export function createWatchPort(client: Client, taskQueue: string): WatchPort {
 
     async readShown(key) {
       const found = await runOf(client, followOrderId(key)).find({ withinMs });
-      const shown = shownOf(found?.searchAttributes ?? {});
+      const shown = shownOf(found ?? { searchAttributes: {} });
       return { ...shown, isOpen: found?.isOpen ?? false, runId: found?.runId ?? '' };
     },
 
@@ -100,6 +96,19 @@ export async function readWatch(client: Client, taskQueue: string, account: Acco
   };
 }
 
+/** The watch of an account that a worker holds, or why no worker polls the orders. Null: none has to, since no order has been read yet. */
+export async function findWatch(
+  { client, config: { taskQueue }, inTime }: Looking,
+  account: AccountName,
+): Promise<(WatchHolder & { worker: string }) | string | null> {
+  const watch = await readWatch(client, taskQueue, account);
+  if (watch?.worker) return { ...watch, worker: watch.worker };
+  const polled = followedQuery(taskQueue, isOfAccount(account), `${names.status} IS NOT NULL`);
+  const { count } = await inTime(() => client.workflow.count(polled));
+  const remedy = 'restart a worker that holds the credentials of this account: npm run worker';
+  return count === 0 ? null : `no worker polls the live orders of this account (${count}); ${remedy}`;
+}
+
 // temporal.api.enums.v1.PendingActivityState
 const startedState = 2;
 
@@ -131,6 +140,21 @@ export async function pollersOf(
   const oldest = (now() - freshMs) / 1_000;
   const fresh = pollers.filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) >= oldest);
   return [...new Set(fresh.flatMap(({ identity }) => identity || []))];
+}
+
+/** Whether a process does its work, or why not, with the remedy. `skipped`: that cannot be told from here. */
+export interface Health {
+  result: 'ok' | 'failed' | 'skipped';
+  message: string;
+}
+
+/** Does a worker poll the queue of this account, or without one the queue of all workflows? A killed worker counts for up to 75 s. */
+export async function judgeWorker({ client, config }: Looking, account?: AccountName): Promise<Health> {
+  const queue = account === undefined ? config.taskQueue : accountQueueOf(config.taskQueue, account);
+  const pollers = await pollersOf(client, queue, account === undefined ? 'workflows' : 'activities');
+  if (pollers.length > 0) return { result: 'ok', message: `polls task queue ${queue}` };
+  const whose = account === undefined ? '' : ' that holds the credentials of this account';
+  return { result: 'failed', message: `no worker polls task queue ${queue}; start one${whose}: npm run worker` };
 }
 
 const rememberedMs = 600_000;

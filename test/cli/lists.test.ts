@@ -1,13 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import {
-  attentionColumns,
-  attentionQuery,
-  concernNotes,
-  type RunInNeed,
-  withCommand,
-} from '../../src/cli/attention.js';
-import { runsQuery, toStatusFilter } from '../../src/cli/lists.js';
+import { toStatusFilter } from '../../src/cli/arguments.js';
+import { attentionColumns, concernNotes } from '../../src/cli/attention.js';
 import { type ListedOrder, orderColumns } from '../../src/cli/order/view.js';
 import {
   subscriptionColumns,
@@ -19,36 +13,18 @@ import { type Columns, rowsText } from '../../src/cli/text.js';
 import { tokenColumns, tokenFailures, toListedToken } from '../../src/cli/token.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName, toScope } from '../../src/domain/keys.js';
-import { quote } from '../../src/domain/search-attribute-names.js';
 import type { GenerationStatus, SubscriptionStatus } from '../../src/domain/subscription/status.js';
 import { emptyLease, type TokenLease } from '../../src/domain/token-lease.js';
+import { withCommand } from '../../src/temporal/attention.js';
 
 /** The lines of a list where there is no colour. */
 const linesOf = <Row>(columns: Columns<Row>, ...rows: Row[]): string[] =>
   stripVTControlCharacters(rowsText(columns, rows)).split('\n');
 
-describe('a query', () => {
-  const ofOrders = "WorkflowType = 'followOrder' AND ExecutionStatus";
-  const account = toAccountName('partner');
-
-  it('asks for the runs that fit the options, each once, and for those that need a person', () => {
-    expect(runsQuery('followOrder', {})).toBe(`${ofOrders} != 'ContinuedAsNew'`);
-    const query = runsQuery('followOrder', { account, status: 'Driving', running: true });
-    expect(query).toBe(`${ofOrders} = 'Running' AND RideAccount = 'partner' AND RideStatus = 'Driving'`);
-    const inNeed = "(RideAttention IS NOT NULL OR WorkflowType = 'parkedDelivery')";
-    expect(attentionQuery(account)).toBe(`ExecutionStatus = 'Running' AND ${inNeed} AND RideAccount = 'partner'`);
-  });
-
-  it('lets no status end its quotes', () => {
-    expect(quote("x' OR WorkflowType = 'y")).toBe("'x\\' OR WorkflowType = \\'y'");
-    expect(quote('x\\')).toBe("'x\\\\'");
-  });
-
-  it('takes a known status in any spelling and an unknown one as it is', () => {
-    expect(toStatusFilter('care_req', '--status')).toBe('CareReq');
-    expect(toStatusFilter('driver swapped', '--status')).toBe('driver swapped');
-    for (const text of ['', 'a\\b', 'a"b']) expect(() => toStatusFilter(text, '--status')).toThrow(InvalidInput);
-  });
+it('a query takes a known status in any spelling and an unknown one as it is', () => {
+  expect(toStatusFilter('care_req', '--status')).toBe('CareReq');
+  expect(toStatusFilter('driver swapped', '--status')).toBe('driver swapped');
+  for (const text of ['', 'a\\b', 'a"b']) expect(() => toStatusFilter(text, '--status')).toThrow(InvalidInput);
 });
 
 it('order list has a line for each order, within 100 columns, and lets no status steer the terminal', () => {
@@ -69,7 +45,7 @@ it('order list has a line for each order, within 100 columns, and lets no status
 });
 
 describe('the table of attention', () => {
-  const run: Omit<RunInNeed, 'command'> = {
+  const run: Parameters<typeof withCommand>[0] = {
     ...{ kind: 'order', account: 'partner', id: '4711', workflowId: 'order/partner/4711', code: 'forbidden' },
     ...{ message: 'The remedy.', since: '2026-05-01T08:30:00.000Z' },
   };
@@ -87,23 +63,6 @@ describe('the table of attention', () => {
     const about = /^latePickup, customerCare: about the ride itself\. Ask the dispatch desk .* nothing is wrong/s;
     expect(concernNotes(rides)).toEqual([expect.stringMatching(about)]);
     expect(concernNotes([withCommand(run)])).toEqual([]);
-  });
-
-  it.each<[Partial<RunInNeed>, string]>([
-    [{ code: 'latePickup' }, 'order show partner 4711'],
-    [{ code: 'credentialsRejected' }, 'token list'],
-    [{ kind: 'token', code: 'upstreamUnavailable' }, 'token list'],
-    [{ kind: 'ride', code: 'outcomeUnknown', id: 'trip-9' }, 'ride resolve partner trip-9'],
-    [{ kind: 'ride', code: 'upstreamUnavailable' }, 'probe partner'],
-    [{ kind: 'subscription', code: 'subscriptionSilent', id: 'ab' }, 'subscription rotate partner ab'],
-    [{ kind: 'subscription', code: 'outcomeUnknown' }, 'subscription list --account partner'],
-    [{ kind: 'parked', code: 'noOrderId', id: 'ab' }, 'delivery route partner ab --order ID'],
-    [{ kind: 'call', code: 'upstreamUnavailable' }, 'probe partner'],
-    [{ kind: 'watch', code: 'upstreamUnavailable' }, 'probe partner'],
-    [{ kind: 'watch', code: 'scopeRejected' }, 'token list'],
-    [{ kind: 'account', code: 'noWatch' }, 'doctor'],
-  ])('names for %j the command %s', (more, command) => {
-    expect(withCommand({ ...run, ...more }).command).toBe(command);
   });
 });
 

@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { createContext, type Session } from '../../src/cli/command.js';
 import { changesBetween, changeText, timelineLine, trailText as trailShown } from '../../src/cli/order/view.js';
 import { standingText } from '../../src/cli/ride.js';
-import { type AskedRun, decisionsText, readDecisions, watchRun } from '../../src/cli/runs.js';
+import { type AskedRun, decisionsText, watchRun } from '../../src/cli/runs.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { type OrderTrail, openTrail, type TimelineEntry } from '../../src/domain/order/trail.js';
 import { openRide } from '../../src/domain/ride/ride.js';
-import type { FoundRun } from '../../src/temporal/runs.js';
+import { type FoundRun, readDecisions } from '../../src/temporal/runs.js';
 import { fakeProcess } from './fake-process.js';
 
 const entry = (status: string, second: number, more: Partial<TimelineEntry> = {}): TimelineEntry => ({

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { expect, it } from 'vitest';
-import { readDecisions } from '../../src/cli/runs.js';
+import { readDecisions } from '../../src/temporal/runs.js';
 import { bundleOf, useTemporal } from '../support/worker/runtime.js';
 import type { renewed } from '../support/worker/small-workflows.js';
 

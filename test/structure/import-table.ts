@@ -17,7 +17,7 @@ export interface Part {
 const processes = ['src/worker.ts', 'src/starter.ts', 'src/ingress.ts', 'src/desk.ts'] as const;
 const cli = 'src/cli'; // the commands of starter.ts
 const config = 'src/config.ts'; // only the processes call `loadConfig`; others import its types
-/** How every part starts and asks runs. These files import the domain, one another, and Temporal's client. */
+/** How every part starts and asks runs. These files import the domain, message definitions, one another, and Temporal's client. */
 const runs = ['starts', 'runs', 'run-errors', 'failure-type'].map((name) => `src/temporal/${name}.ts`);
 
 export const importTable: readonly Part[] = [
@@ -111,10 +111,7 @@ export const importTable: readonly Part[] = [
   },
   {
     part: 'src/desk',
-    ours: [
-      ...['src/client', 'src/domain', 'src/sealing', 'src/settings', 'src/store', 'src/temporal'],
-      ...['attention', 'command', 'notice', 'processes', 'runs'].map((name) => `${cli}/${name}.ts`), // what finds runs
-    ],
+    ours: ['src/client', 'src/domain', 'src/sealing', 'src/settings', 'src/store', 'src/temporal'],
     oursAsTypes: ['src/observability'],
     packages: ['@temporalio/client', 'fastify', 'ghtml', 'node', 'openid-client'],
   },

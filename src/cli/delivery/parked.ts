@@ -20,12 +20,20 @@ import {
 import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer, type Sealer } from '../../sealing/sealer.js';
 import { decodeAll, runOf } from '../../temporal/runs.js';
+import { listRuns, runsQuery } from '../../temporal/visibility.js';
 import { openContent } from '../../webhooks/raw-delivery.js';
 import type { parkedDelivery } from '../../workflows/parked-delivery.js';
 import { accountOption, option, orderOption, reasonOption, required } from '../arguments.js';
-import { type CommandContext, callTimeoutMs, inSession, type Noun, type Session, withSession } from '../command.js';
+import {
+  type CommandContext,
+  callTimeoutMs,
+  inSession,
+  listing,
+  type Noun,
+  type Session,
+  withSession,
+} from '../command.js';
 import { CliFailure, exitCodes, tellUnreadable } from '../failure.js';
-import { listing, listRuns, runsQuery } from '../lists.js';
 import { sendUpdate } from '../runs.js';
 import { cardText, hidden, paint, plain, toLines, utc, withoutSecrets } from '../text.js';
 import { sendCommand } from './send.js';

@@ -11,8 +11,8 @@ import { createSealer } from '../../sealing/sealer.js';
 import { createWebhookPaths } from '../../sealing/webhook-paths.js';
 import { option, orderOption } from '../arguments.js';
 import { type CommandSpec, callTimeoutMs, reading, type Session } from '../command.js';
+import { ingressUrl } from '../doctor.js';
 import { CliFailure, exitCodes, tellUnreadable } from '../failure.js';
-import { ingressUrl } from '../processes.js';
 import { clip, paint } from '../text.js';
 
 const help = `

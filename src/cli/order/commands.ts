@@ -2,12 +2,18 @@ import type { AskOptions, OrderHandle, OrderTrail } from '../../client/index.js'
 import { toInstant } from '../../domain/instant.js';
 import { type FollowOrderInput, parseFollowOrderInput } from '../../domain/order/input.js';
 import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js';
-import { accountOption, limitOption, notifyOption, option, reasonOption, required } from '../arguments.js';
+import {
+  accountOption,
+  limitOption,
+  notifyOption,
+  option,
+  reasonOption,
+  required,
+  toStatusFilter,
+} from '../arguments.js';
 import { inSession, type Noun, reading, type Session } from '../command.js';
 import { exitCodes } from '../failure.js';
-import { toStatusFilter } from '../lists.js';
-import { tellStart } from '../processes.js';
-import { sendUpdate, showRun, viewRun } from '../runs.js';
+import { sendUpdate, showRun, tellStart, viewRun } from '../runs.js';
 import { paint, plain, utc } from '../text.js';
 import { importCommand } from './import.js';
 import { listOrders, orderRun, trailText, watchOrder } from './view.js';

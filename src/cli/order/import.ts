@@ -4,7 +4,7 @@ import type { AccountName } from '../../domain/keys.js';
 import { accountOption, option, toNumber } from '../arguments.js';
 import { type CommandSpec, createProgressNote, inSession, type Session } from '../command.js';
 import { exitCodes, toCliError } from '../failure.js';
-import { missingWorkers } from '../processes.js';
+import { missingWorkers } from '../runs.js';
 import { firstLines, paint, plain } from '../text.js';
 import { readRows } from './rows.js';
 

@@ -2,10 +2,10 @@ import type { WorkflowExecutionInfo } from '@temporalio/client';
 import type { OrderTrail } from '../../client/index.js';
 import { type FollowOrderKey, fromFollowOrderId } from '../../domain/workflow-ids.js';
 import { toRunTimes } from '../../temporal/runs.js';
+import { listRuns, type RunFilter, runsQuery } from '../../temporal/visibility.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey } from '../../workflows/search-attributes.js';
-import type { Session } from '../command.js';
+import { listing, type Session } from '../command.js';
 import { CliFailure } from '../failure.js';
-import { listing, listRuns, type RunFilter, runsQuery } from '../lists.js';
 import { attentionText, type ReadRun, type ShownRun, watchRun } from '../runs.js';
 import { type Columns, cardText, clip, type Pair, paint, plain, utc } from '../text.js';
 

@@ -1,5 +1,5 @@
 import { html } from 'ghtml';
-import type { RunInNeed } from '../../cli/attention.js';
+import type { RunInNeed } from '../../temporal/attention.js';
 import { may, type Viewer } from '../access.js';
 import type { AttentionRow } from '../reads.js';
 import { type Html, page, pathOf, type Seen, time } from './layout.js';

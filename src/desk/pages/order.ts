@@ -1,6 +1,6 @@
 import { html } from 'ghtml';
-import type { RunInNeed } from '../../cli/attention.js';
-import type { Missed } from '../../cli/notice.js';
+import type { RunInNeed } from '../../temporal/attention.js';
+import type { Missed } from '../../temporal/notices.js';
 import type { Viewer } from '../access.js';
 import type { AttentionRow, OrderRow, StoredOrder } from '../reads.js';
 import type { OrderInTemporal } from '../runs.js';

@@ -1,8 +1,8 @@
 import { html } from 'ghtml';
-import type { Missed } from '../../cli/notice.js';
 import { parkReasonTexts } from '../../domain/delivery.js';
 import type { ParkedDelivery } from '../../domain/parked.js';
 import type { ParkedDeliveryKey } from '../../domain/workflow-ids.js';
+import type { Missed } from '../../temporal/notices.js';
 import type { AttentionRow, RideRow } from '../reads.js';
 import { button, facts, field, type Html, hidden, linkTo, page, pathOf, type Seen, time } from './layout.js';
 import { missedPart, storedTrouble } from './order.js';

@@ -1,6 +1,6 @@
-import type { RunInNeed } from '../../cli/attention.js';
 import type { AttentionCode } from '../../domain/attention.js';
 import { parkReasonTexts } from '../../domain/delivery.js';
+import type { RunInNeed } from '../../temporal/attention.js';
 
 const askDesk = 'Ask the service or the driver. You may have the order read now.';
 const tellOperator = 'Tell the person who runs faretrail. It goes on by itself once this is repaired.';

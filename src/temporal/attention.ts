@@ -1,0 +1,211 @@
+import type { WorkflowExecutionInfo } from '@temporalio/client';
+import type { QueryDefinition } from '@temporalio/common';
+import type { Attention } from '../domain/attention.js';
+import { callWaits } from '../domain/call.js';
+import { parkReasonTexts } from '../domain/delivery.js';
+import type { AccountName } from '../domain/keys.js';
+import { publishedDelivery } from '../domain/published.js';
+import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
+import { publishedLease } from '../domain/token-lease.js';
+import {
+  fromAccessTokenId,
+  fromAccountWatchId,
+  fromBusinessCallId,
+  fromCompanyReportId,
+  fromFollowOrderId,
+  fromParkedDeliveryId,
+  fromRequestRideId,
+  fromSubscriptionId,
+} from '../domain/workflow-ids.js';
+import {
+  orderTrailQuery,
+  reportStatusQuery,
+  rideStatusQuery,
+  subscriptionStatusQuery,
+  watchStatusQuery,
+} from '../workflows/messages.js';
+import { runOf } from './runs.js';
+import {
+  allOf,
+  attributeOf,
+  type Found,
+  followedQuery,
+  isOfAccount,
+  isRunning,
+  type Looking,
+  listRuns,
+  readEach,
+} from './visibility.js';
+import { findWatch, judgeWorker } from './watches.js';
+
+/** What needs a person: runs of every type, and accounts with orders that no worker reads or polls. */
+export async function findRunsInNeed(
+  looking: Looking,
+  { account, limit }: { account?: AccountName; limit: number },
+): Promise<Found<RunInNeed>> {
+  const until = Date.now() + answersWithinMs;
+  const { rows, hasMore } = await listRuns(looking, attentionQuery(account), limit, (info) =>
+    readOne(looking, info, until),
+  );
+  const accounts = await accountsInNeed(looking, account);
+  return { rows: [...accounts, ...rows.filter(isFirst)], hasMore };
+}
+
+/** The running runs of every type that need a person. A parked delivery always does. */
+export const attentionQuery = (account: AccountName | undefined): string =>
+  allOf(isRunning, `(${names.attention} IS NOT NULL OR WorkflowType = 'parkedDelivery')`, isOfAccount(account));
+
+/** False for a token or an order whose trouble the watch of the account shows for all its orders. */
+const isFirst = ({ kind, account, code }: RunInNeed, _: number, all: readonly RunInNeed[]): boolean =>
+  (kind !== 'token' && kind !== 'order') ||
+  !all.some((one) => one.kind === 'watch' && one.account === account && one.code === code);
+
+/** More would use up what visibility takes in some seconds. */
+const mostAccounts = 50;
+
+/** The accounts with orders that no worker reads or polls. */
+async function accountsInNeed(looking: Looking, account: AccountName | undefined): Promise<RunInNeed[]> {
+  const seen: string[] = [];
+  while (seen.length < mostAccounts) {
+    const others = `${names.account} ${seen.length === 0 ? 'IS NOT NULL' : `NOT IN (${seen.map(quote)})`}`;
+    const query = followedQuery(looking.config.taskQueue, others, isOfAccount(account));
+    const [name] = (await listRuns(looking, query, 1, (info) => [attributeOf(info, 'account')])).rows;
+    if (name === undefined || seen.includes(name)) break;
+    seen.push(name);
+  }
+  return await readEach(seen, async (name): Promise<RunInNeed[]> => {
+    const account = name as AccountName;
+    const about = { kind: 'account', account, id: name, workflowId: '', since: null } as const;
+    const { result, message } = await judgeWorker(looking, account);
+    if (result === 'failed') return [withCommand({ ...about, code: 'noWorker', message })];
+    const watch = await findWatch(looking, account);
+    return typeof watch === 'string' ? [withCommand({ ...about, code: 'noWatch', message: watch })] : [];
+  });
+}
+
+/** What kind of run needs a person. */
+type RunKind = 'account' | 'watch' | 'order' | 'ride' | 'call' | 'subscription' | 'report' | 'token' | 'parked';
+
+/** One run that needs a person. */
+export interface RunInNeed {
+  kind: RunKind;
+  account: string;
+  /** Names the run within its kind and account, as its commands take it. */
+  id: string;
+  /** Empty for an account. */
+  workflowId: string;
+  /** The attention code; for a parked delivery the reason; for an account `noWorker` when none holds it, `noWatch` when none polls it. */
+  code: string;
+  /** Both null when no worker answered. */
+  message: string | null;
+  since: string | null;
+  /** The command that helps or shows more, quoted for a shell. */
+  command: string;
+}
+
+/** For the answers of all runs together, so that the command ends without a worker, too. */
+const answersWithinMs = 8_000;
+
+async function readOne({ client }: Looking, info: WorkflowExecutionInfo, until: number): Promise<RunInNeed[]> {
+  const { workflowId } = info;
+  const { kind, nameOf, query, shown } = runKinds[info.type] ?? {};
+  const name = nameOf?.(workflowId);
+  if (!kind || !name) return []; // the id is not ours, so this run fails by itself
+  const known = shown?.(info);
+  const code = known?.code ?? attributeOf(info, 'attention') ?? '-';
+  const withinMs = Math.max(until - Date.now(), 1);
+  const answer =
+    query &&
+    (await runOf(client, workflowId)
+      .query(query, { withinMs })
+      .catch(() => null)); // null: no worker
+  const { message = null, since = null } = known ?? answer?.attention ?? {};
+  return [withCommand({ kind, ...name, workflowId, code, message, since })];
+}
+
+/** How the list shows the runs of a workflow type. */
+interface Shown {
+  kind: RunKind;
+  nameOf(workflowId: string): Pick<RunInNeed, 'account' | 'id'> | undefined;
+  /** Its answer has the attention. */
+  query?: QueryDefinition<{ attention: Attention | null }>;
+  /** The attention, where Temporal shows it without a worker. */
+  shown?(info: WorkflowExecutionInfo): { code?: string; message: string; since: string } | undefined;
+}
+
+/** Reads a workflow id, and makes of its key what names the run in the account. */
+const naming =
+  <Key extends { account: string }>(
+    toKey: (workflowId: string) => Key | undefined,
+    toId: (key: Key) => string,
+  ): Shown['nameOf'] =>
+  (workflowId) => {
+    const key = toKey(workflowId);
+    return key && { account: key.account, id: toId(key) };
+  };
+
+const runKinds: Readonly<Record<string, Shown>> = {
+  followOrder: { kind: 'order', nameOf: naming(fromFollowOrderId, (key) => key.orderId), query: orderTrailQuery },
+  accountWatch: { kind: 'watch', nameOf: naming(fromAccountWatchId, (key) => key.account), query: watchStatusQuery },
+  requestRide: { kind: 'ride', nameOf: naming(fromRequestRideId, (key) => key.requestId), query: rideStatusQuery },
+  subscription: {
+    kind: 'subscription',
+    ...{ nameOf: naming(fromSubscriptionId, (key) => key.eventType), query: subscriptionStatusQuery },
+  },
+  companyReport: { kind: 'report', nameOf: naming(fromCompanyReportId, (key) => key.about), query: reportStatusQuery },
+  businessCall: {
+    kind: 'call',
+    nameOf: naming(fromBusinessCallId, ({ operation, key }) => `${operation}/${key}`),
+    shown({ workflowId, startTime }) {
+      const key = fromBusinessCallId(workflowId);
+      return key && callWaits(key, startTime.toISOString());
+    },
+  },
+  accessToken: {
+    kind: 'token',
+    nameOf: naming(fromAccessTokenId, ({ scope }) => scope || 'unscoped'),
+    shown({ memo }) {
+      const failure = publishedLease(memo)?.failure;
+      return failure ? { message: failure.message, since: failure.at } : undefined;
+    },
+  },
+  parkedDelivery: {
+    kind: 'parked',
+    nameOf: naming(fromParkedDeliveryId, (key) => key.deliveryId),
+    shown({ memo, startTime }) {
+      const { reason, receivedAt } = publishedDelivery(memo) ?? {};
+      if (reason && receivedAt) return { code: reason, message: parkReasonTexts[reason], since: receivedAt };
+      return { code: 'parked', message: 'No worker has handled it yet.', since: startTime.toISOString() };
+    },
+  },
+};
+
+const tokenCodes: readonly string[] = ['credentialsRejected', 'scopeRejected', 'grantRejected'];
+
+/** The command that helps or shows more, word by word. */
+function commandFor({ kind, account, id, code }: Pick<RunInNeed, 'kind' | 'account' | 'id' | 'code'>): string[] {
+  if (kind === 'token' || tokenCodes.includes(code)) return ['token', 'list'];
+  const probe = ['probe', account];
+  const commands: Record<Exclude<RunKind, 'token'>, string[]> = {
+    order: ['order', 'show', account, id],
+    ride: code === 'outcomeUnknown' ? ['ride', 'resolve', account, id] : probe,
+    subscription: [
+      'subscription',
+      ...(code === 'subscriptionSilent' ? ['rotate', account, id] : ['list', '--account', account]),
+    ],
+    parked: ['delivery', 'route', account, id, '--order', 'ID'],
+    account: ['doctor'],
+    ...{ watch: probe, call: probe, report: probe },
+  };
+  return commands[kind];
+}
+
+/** The run with the command that helps. */
+export const withCommand = (run: Omit<RunInNeed, 'command'>): RunInNeed => ({
+  ...run,
+  command: commandFor(run).map(quoted).join(' '),
+});
+
+/** A word as a shell takes it: an order id may hold blanks. */
+export const quoted = (word: string): string =>
+  /^[\w.:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
