@@ -1,9 +1,12 @@
-import type { WorkflowExecutionInfo } from '@temporalio/client';
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import type { QueryDefinition } from '@temporalio/common';
+import pMap from 'p-map';
+import type { NeedsPort } from '../activities/index.js';
 import type { Attention } from '../domain/attention.js';
 import { callWaits } from '../domain/call.js';
 import { parkReasonTexts } from '../domain/delivery.js';
 import type { AccountName } from '../domain/keys.js';
+import { type Need, type OperatorEventsInput, readNeed } from '../domain/notify/operator.js';
 import { publishedDelivery } from '../domain/published.js';
 import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import { publishedLease } from '../domain/token-lease.js';
@@ -16,6 +19,7 @@ import {
   fromParkedDeliveryId,
   fromRequestRideId,
   fromSubscriptionId,
+  operatorEventsId,
 } from '../domain/workflow-ids.js';
 import {
   orderTrailQuery,
@@ -25,18 +29,22 @@ import {
   watchStatusQuery,
 } from '../workflows/messages.js';
 import { runOf } from './runs.js';
+import { startServing } from './starts.js';
 import {
   allOf,
   attributeOf,
   type Found,
-  followedQuery,
   isOfAccount,
   isRunning,
   type Looking,
+  listOpen,
   listRuns,
+  openRuns,
   readEach,
 } from './visibility.js';
 import { findWatch, judgeWorker } from './watches.js';
+
+// What needs a person: a list for commands and the desk, and what the operator is told of.
 
 /** What needs a person: runs of every type, and accounts with orders that no worker reads or polls. */
 export async function findRunsInNeed(
@@ -52,7 +60,7 @@ export async function findRunsInNeed(
 }
 
 /** The running runs of every type that need a person. A parked delivery always does. */
-export const attentionQuery = (account: AccountName | undefined): string =>
+const attentionQuery = (account: AccountName | undefined): string =>
   allOf(isRunning, `(${names.attention} IS NOT NULL OR WorkflowType = 'parkedDelivery')`, isOfAccount(account));
 
 /** False for a token or an order whose trouble the watch of the account shows for all its orders. */
@@ -63,21 +71,27 @@ const isFirst = ({ kind, account, code }: RunInNeed, _: number, all: readonly Ru
 /** More would use up what visibility takes in some seconds. */
 const mostAccounts = 50;
 
-/** The accounts with orders that no worker reads or polls. */
+/** The accounts with orders that no worker reads or polls. Mostly each has a watch, so two lists name them all. */
 async function accountsInNeed(looking: Looking, account: AccountName | undefined): Promise<RunInNeed[]> {
-  const seen: string[] = [];
+  const accountsOf = async (limit: number, type: string, condition = `${names.account} IS NOT NULL`) => {
+    const query = openRuns(looking.config.taskQueue, `WorkflowType = '${type}'`, condition, isOfAccount(account));
+    return (await listRuns(looking, query, limit, (info) => [attributeOf(info, 'account') ?? ''])).rows;
+  };
+  const seen = await accountsOf(mostAccounts, 'accountWatch');
   while (seen.length < mostAccounts) {
-    const others = `${names.account} ${seen.length === 0 ? 'IS NOT NULL' : `NOT IN (${seen.map(quote)})`}`;
-    const query = followedQuery(looking.config.taskQueue, others, isOfAccount(account));
-    const [name] = (await listRuns(looking, query, 1, (info) => [attributeOf(info, 'account')])).rows;
-    if (name === undefined || seen.includes(name)) break;
+    const others = seen.length === 0 ? undefined : `${names.account} NOT IN (${seen.map(quote)})`;
+    const [name] = await accountsOf(1, 'followOrder', others);
+    if (!name || seen.includes(name)) break;
     seen.push(name);
   }
   return await readEach(seen, async (name): Promise<RunInNeed[]> => {
     const account = name as AccountName;
     const about = { kind: 'account', account, id: name, workflowId: '', since: null } as const;
     const { result, message } = await judgeWorker(looking, account);
-    if (result === 'failed') return [withCommand({ ...about, code: 'noWorker', message })];
+    if (result === 'failed') {
+      const followed = await accountsOf(1, 'followOrder', isOfAccount(account)); // the watch may outlive its orders
+      return followed.map(() => withCommand({ ...about, code: 'noWorker', message }));
+    }
     const watch = await findWatch(looking, account);
     return typeof watch === 'string' ? [withCommand({ ...about, code: 'noWatch', message: watch })] : [];
   });
@@ -209,3 +223,39 @@ export const withCommand = (run: Omit<RunInNeed, 'command'>): RunInNeed => ({
 /** A word as a shell takes it: an order id may hold blanks. */
 export const quoted = (word: string): string =>
   /^[\w.:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+
+const describeWithinMs = 5_000;
+/** Far more than the operator is told of, so one that is known and not listed has most likely gone. */
+const mostListed = { parked: 1_000, others: 10_000 };
+
+/** What a run shows of its need; null also for a parked delivery that no worker has handled yet. */
+function toNeed(run: Pick<WorkflowExecutionInfo, 'type' | 'workflowId' | 'memo' | 'searchAttributes'>): Need | null {
+  const { type: workflowType, workflowId, memo } = run;
+  const code = workflowType === 'parkedDelivery' ? publishedDelivery(memo)?.reason : attributeOf(run, 'attention');
+  return readNeed({ workflowType, workflowId, account: attributeOf(run, 'account'), code });
+}
+
+/** Temporal, as the events of the operator need it. */
+export const createNeedsPort = (client: Client, taskQueue: string): NeedsPort => {
+  const find = (condition: string, most: number) => listOpen(client, { taskQueue, condition, most }, toNeed);
+  const read = async (workflowId: string): Promise<Need | null> => {
+    const found = await runOf(client, workflowId).find({ withinMs: describeWithinMs });
+    return found?.isOpen ? toNeed(found) : null;
+  };
+  return {
+    async list() {
+      const others = find(`${names.attention} IS NOT NULL`, mostListed.others);
+      return [...(await others), ...(await find("WorkflowType = 'parkedDelivery'", mostListed.parked))];
+    },
+    read: (workflowIds) => pMap(workflowIds, read, { concurrency: 10 }),
+  };
+};
+
+/** Starts the run that tells the operator, unless it runs already. */
+export const startOperatorEvents = (client: Client, taskQueue: string): Promise<void> =>
+  startServing(client, 'operatorEvents', {
+    workflowId: operatorEventsId(taskQueue),
+    taskQueue,
+    args: [{} satisfies OperatorEventsInput],
+    staticSummary: 'Tells the operator what needs a person',
+  });

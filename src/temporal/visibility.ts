@@ -153,7 +153,7 @@ export const attributeOf = (
 ): string | undefined => searchAttributes[names[name]]?.[0] as string | undefined;
 
 /** The runs of a task queue that are open and meet these conditions. */
-const openRuns = (taskQueue: string, ...conditions: (string | undefined)[]): string =>
+export const openRuns = (taskQueue: string, ...conditions: (string | undefined)[]): string =>
   allOf(`TaskQueue = ${quote(taskQueue)}`, isRunning, ...conditions);
 
 /** The orders that are followed now on a task queue. */

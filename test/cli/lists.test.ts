@@ -44,26 +44,23 @@ it('order list has a line for each order, within 100 columns, and lets no status
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
 });
 
-describe('the table of attention', () => {
-  const run: Parameters<typeof withCommand>[0] = {
-    ...{ kind: 'order', account: 'partner', id: '4711', workflowId: 'order/partner/4711', code: 'forbidden' },
-    ...{ message: 'The remedy.', since: '2026-05-01T08:30:00.000Z' },
-  };
+const run: Parameters<typeof withCommand>[0] = {
+  ...{ kind: 'order', account: 'partner', id: '4711', workflowId: 'order/partner/4711', code: 'forbidden' },
+  ...{ message: 'The remedy.', since: '2026-05-01T08:30:00.000Z' },
+};
 
-  it('has a line for each run, with the command that helps', () => {
-    expect(linesOf(attentionColumns, withCommand({ ...run, id: '47 11' }))).toEqual([
-      expect.stringMatching(/^kind +account +id +attention +since \(UTC\) +what helps$/),
-      expect.stringMatching(/^order +partner +47 11 +forbidden +2026-05-01 08:30:00 +order show partner '47 11'$/),
-    ]);
-  });
+it('attention has a line for each run, with the command that helps', () => {
+  expect(linesOf(attentionColumns, withCommand({ ...run, id: '47 11' }))).toEqual([
+    expect.stringMatching(/^kind +account +id +attention +since \(UTC\) +what helps$/),
+    expect.stringMatching(/^order +partner +47 11 +forbidden +2026-05-01 08:30:00 +order show partner '47 11'$/),
+  ]);
+});
 
-  it('says which codes are for the dispatch desk, and that there is nothing to repair', () => {
-    const codes = ['latePickup', 'forbidden', 'customerCare', 'latePickup'];
-    const rides = codes.map((code) => withCommand({ ...run, code }));
-    const about = /^latePickup, customerCare: about the ride itself\. Ask the dispatch desk .* nothing is wrong/s;
-    expect(concernNotes(rides)).toEqual([expect.stringMatching(about)]);
-    expect(concernNotes([withCommand(run)])).toEqual([]);
-  });
+it('attention says which codes are for the dispatch desk, and that there is nothing to repair', () => {
+  const rides = ['latePickup', 'forbidden', 'customerCare', 'latePickup'].map((code) => withCommand({ ...run, code }));
+  const about = /^latePickup, customerCare: about the ride itself\. Ask the dispatch desk .* nothing is wrong/s;
+  expect(concernNotes(rides)).toEqual([expect.stringMatching(about)]);
+  expect(concernNotes([withCommand(run)])).toEqual([]);
 });
 
 const openedAt = '2031-05-01T10:00:00.000Z';

@@ -31,7 +31,6 @@ describe('the check of imports', () => {
     ['src/workflows/ride.ts', `const { z } = await import('zod')`, 'zod'],
     ['src/webhooks/ride.ts', `import type { Client } from '@temporalio/client'`, '@temporalio/client (type)'],
     ['src/worker.ts', `import './ingress.js'`, 'src/ingress.ts'],
-    ['src/desk/acts.ts', `import { resend } from '../cli/notice.js'`, 'src/cli/notice.ts'],
     ['src/order-worker.ts', `import { loadConfig } from './config.js'`, 'src/config.ts'],
     ['dev/sandbox/ride.ts', `import { rides } from '../../src/ride-api/rides.js'`, 'src/ride-api/rides.ts'],
   ])('refuses in %s: %s', (path, text, target) => {

@@ -1,11 +1,31 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { toAccountName } from '../../src/domain/keys.js';
-import { attentionQuery, type RunInNeed, withCommand } from '../../src/temporal/attention.js';
+import { quote } from '../../src/domain/search-attribute-names.js';
+import { findRunsInNeed, type RunInNeed, withCommand } from '../../src/temporal/attention.js';
+import { runsQuery } from '../../src/temporal/visibility.js';
 
-it('a query asks for the runs of an account that need a person', () => {
+it('a query asks for the runs that fit the options, each once, and lets no status end its quotes', () => {
+  const ofOrders = "WorkflowType = 'followOrder' AND ExecutionStatus";
+  expect(runsQuery('followOrder', {})).toBe(`${ofOrders} != 'ContinuedAsNew'`);
+  const query = runsQuery('followOrder', { account: toAccountName('partner'), status: 'Driving', running: true });
+  expect(query).toBe(`${ofOrders} = 'Running' AND RideAccount = 'partner' AND RideStatus = 'Driving'`);
+  expect(quote("x' OR WorkflowType = 'y")).toBe("'x\\' OR WorkflowType = \\'y'");
+  expect(quote('x\\')).toBe("'x\\\\'");
+});
+
+it('one list names the accounts of all watches, and a watch that outlives the orders of its account needs nobody', async () => {
+  const list = vi.fn(async function* ({ query }: { query: string }) {
+    if (query.includes('accountWatch')) for (const name of 'ab') yield { searchAttributes: { RideAccount: [name] } };
+  });
+  const call = (...given: unknown[]) => (given.at(-1) as () => unknown)();
+  const workflowService = { describeTaskQueue: async () => ({ pollers: [] }) };
+  const client = { options: {}, workflow: { list }, workflowService, withDeadline: call };
+  const looking = { client, config: { taskQueue: 'q' }, inTime: call } as never;
+  expect((await findRunsInNeed(looking, { account: toAccountName('partner'), limit: 9 })).rows).toEqual([]);
+  const queries = list.mock.calls.map(([{ query }]) => query);
   const inNeed = "(RideAttention IS NOT NULL OR WorkflowType = 'parkedDelivery')";
-  const query = `ExecutionStatus = 'Running' AND ${inNeed} AND RideAccount = 'partner'`;
-  expect(attentionQuery(toAccountName('partner'))).toBe(query);
+  expect(queries[0]).toBe(`ExecutionStatus = 'Running' AND ${inNeed} AND RideAccount = 'partner'`);
+  expect(queries[2]).toContain("RideAccount NOT IN ('a','b')");
 });
 
 it.each<[Partial<RunInNeed>, string]>([

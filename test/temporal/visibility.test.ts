@@ -1,13 +1,10 @@
 import type { Client } from '@temporalio/client';
 import { expect, it } from 'vitest';
-import { toAccountName } from '../../src/domain/keys.js';
-import { quote } from '../../src/domain/search-attribute-names.js';
 import { createWorkerMetrics } from '../../src/observability/metrics.js';
 import {
   createRunCounts,
   ensureSearchAttributes,
   type RunCounts,
-  runsQuery,
   type SearchAttributeServices,
 } from '../../src/temporal/visibility.js';
 
@@ -79,15 +76,6 @@ it.each<[string, FakeServer, number | string, string | RegExp]>([
 ])('the check fails with the remedy for %s', async (_, server, code, remedy) => {
   await expect(check(server)).rejects.toMatchObject({ code });
   await expect(check(server)).rejects.toThrow(remedy);
-});
-
-it('a query asks for the runs that fit the options, each once, and lets no status end its quotes', () => {
-  const ofOrders = "WorkflowType = 'followOrder' AND ExecutionStatus";
-  expect(runsQuery('followOrder', {})).toBe(`${ofOrders} != 'ContinuedAsNew'`);
-  const query = runsQuery('followOrder', { account: toAccountName('partner'), status: 'Driving', running: true });
-  expect(query).toBe(`${ofOrders} = 'Running' AND RideAccount = 'partner' AND RideStatus = 'Driving'`);
-  expect(quote("x' OR WorkflowType = 'y")).toBe("'x\\' OR WorkflowType = \\'y'");
-  expect(quote('x\\')).toBe("'x\\\\'");
 });
 
 /** Visibility that answers `counts` by what a query ends with, and 0 otherwise. */
