@@ -17,6 +17,7 @@ import { openWatching } from './watching.js';
 
 interface Flags extends Wanted {
   minutes: number;
+  hours: number;
   json: boolean;
 }
 
@@ -32,18 +33,20 @@ const pages = ['/', '/orders'];
 /** From a change to a row, beside the wait for a poll. */
 const slackMs = 180_000;
 
-async function run({ minutes, ...wanted }: Omit<Flags, 'json'>): Promise<Verdict> {
+async function run({ minutes, hours, ...wanted }: Omit<Flags, 'json'>): Promise<Verdict> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-scale-'));
   chmodSync(folder, 0o711);
   onEnd(() => rmSync(folder, { recursive: true, force: true }));
   const fleet = await openFleet(folder, say, onEnd);
   const forMs = minutes * 60_000;
-  const orders = createOrders(fleet, forMs);
+  const orders = createOrders(fleet, hours * 3_600_000);
   say(`starting ${wanted.polled} polled and ${wanted.announced} announced orders, ${rampMs(wanted) / 1_000} s`);
-  await orders.beginAll(wanted);
+  const began = orders.beginAll(wanted);
+  await tellWhile(began, () => `${orders.all().length} are started`);
   const keeping = new AbortController();
   const kept = orders.keepUp(keeping.signal);
-  await whenWatched(fleet, wanted);
+  say('waiting until all were read');
+  await whenRead(fleet, wanted);
   const hour: Hour = { from: Date.now(), until: Date.now() + forMs };
   say(`all are followed; ${minutes} minutes begin`);
   const watching = await openWatching(fleet, say);
@@ -90,8 +93,13 @@ async function megabytesAt(connectionString: string): Promise<number> {
   return Number(rows[0]?.bytes) / 1_000_000;
 }
 
+async function tellWhile(going: Promise<void>, line: () => string): Promise<void> {
+  const telling = setInterval(() => say(line()), 60_000);
+  await going.finally(() => clearInterval(telling));
+}
+
 /** Waits until the first reads are over. */
-async function whenWatched({ client }: Fleet, { polled, announced }: Wanted): Promise<void> {
+async function whenRead({ client }: Fleet, { polled, announced }: Wanted): Promise<void> {
   const isThere = async () => {
     const query = 'WorkflowType = "followOrder" AND ExecutionStatus = "Running" AND RideStatus IS NOT NULL';
     return (await client.workflow.count(query)).count >= (polled + announced) * 0.97; // some have ended meanwhile
@@ -147,14 +155,10 @@ const { json, ...flags } = new Command('scale')
   .description(
     'Follows thousands of live orders on three Temporal servers while servers and workers are killed, and judges.',
   )
-  .option(
-    '--minutes <n>',
-    'how long it is measured, and how long an order lasts',
-    numberUpTo(600, { isWhole: false }),
-    60,
-  )
+  .option('--minutes <n>', 'how long it is measured', numberUpTo(600, { isWhole: false }), 60)
   .option('--polled <n>', 'live orders of three accounts whose changes polls find', orderCount, 10_000)
   .option('--announced <n>', 'live orders of one account whose changes deliveries announce', orderCount, 2_000)
+  .option('--hours <n>', 'how long an order lasts', numberUpTo(100, { isWhole: false }), 2)
   .option('--json', 'print the figures as JSON', false)
   .allowExcessArguments(false)
   .parse()
