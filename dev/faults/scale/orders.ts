@@ -82,7 +82,9 @@ export function createOrders({ sandbox, client, taskQueue }: Fleet, lifeMs: numb
         while (live[0] !== undefined && endOf(live[0]) <= Date.now()) {
           const order = live.shift() as LiveOrder;
           ended.push(order);
-          const one = begin(order.account, Date.now() + lifeMs).finally(() => begun.delete(one));
+          const one = begin(order.account, Date.now() + lifeMs)
+            .catch((error: unknown) => void problems.push(String(error)))
+            .finally(() => begun.delete(one));
           begun.add(one);
         }
       }
