@@ -161,7 +161,7 @@ export async function judgeAnnounced({ sandbox, client }: Fleet, { emptyAt }: Se
 }
 
 /** Does the memory of any part grow, and did a process end by itself? */
-export function judgeProcesses(fleet: Fleet, { memory, cpuMs }: Seen, { from, until }: Hour): Verdict {
+export function judgeProcesses(fleet: Fleet, { memory, cpuMs, forMs }: Seen): Verdict {
   const growth = growthOf(memory);
   const members = [...fleet.workers, ...fleet.ingresses, fleet.desk, ...fleet.cluster.servers];
   const ends = members.flatMap((member) => member.ownEnds().map(({ code }) => `${member.name} ended with ${code}`));
@@ -171,6 +171,6 @@ export function judgeProcesses(fleet: Fleet, { memory, cpuMs }: Seen, { from, un
     figures[`memory of ${what}, MB: last third`] = last;
     figures[`memory of ${what}, MB: most`] = Math.max(...memory.map((sample) => sample[what] ?? 0));
   }
-  for (const [part, ms] of Object.entries(cpuMs)) figures[`cores of ${part}`] = ms / (until - from);
+  for (const [part, ms] of Object.entries(cpuMs)) figures[`cores of ${part}`] = ms / forMs;
   return { problems: [...grown(growth), ...ends], figures };
 }

@@ -13,7 +13,7 @@ import { numberUpTo, openProfile } from '../profile.js';
 import { type Fleet, openFleet } from './fleet.js';
 import { type Hour, judgeAnnounced, judgeOrders, judgeProcesses, judgeReads } from './judge.js';
 import { createOrders, rampMs, type Wanted } from './orders.js';
-import { openWatching } from './watching.js';
+import { openWatching, type Seen } from './watching.js';
 
 interface Flags extends Wanted {
   minutes: number;
@@ -32,33 +32,31 @@ const viewers = 5;
 const pages = ['/', '/orders'];
 /** From a change to a row, beside the wait for a poll. */
 const slackMs = 180_000;
+const idleMs = 60_000;
 
 async function run({ minutes, hours, ...wanted }: Omit<Flags, 'json'>): Promise<Verdict> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-scale-'));
   chmodSync(folder, 0o711);
   onEnd(() => rmSync(folder, { recursive: true, force: true }));
   const fleet = await openFleet(folder, say, onEnd);
-  const forMs = minutes * 60_000;
+  const idle = await coresWithout(fleet);
   const orders = createOrders(fleet, hours * 3_600_000);
   say(`starting ${wanted.polled} polled and ${wanted.announced} announced orders, ${rampMs(wanted) / 1_000} s`);
-  const began = orders.beginAll(wanted);
-  await tellWhile(began, () => `${orders.all().length} are started`);
+  await tellWhile(orders.beginAll(wanted), () => `${orders.all().length} are started`);
   const keeping = new AbortController();
   const kept = orders.keepUp(keeping.signal);
   say('waiting until all were read');
   await whenRead(fleet, wanted);
-  const hour: Hour = { from: Date.now(), until: Date.now() + forMs };
+  const hour: Hour = { from: Date.now(), until: Date.now() + minutes * 60_000 };
   say(`all are followed; ${minutes} minutes begin`);
   const watching = await openWatching(fleet, say);
   const desk = openDesk(fleet);
-  await Promise.all([sleep(forMs), killInTurn(fleet, hour, watching.lookAtCpu)]);
+  await Promise.all([sleep(hour.until - hour.from), killInTurn(fleet, hour, watching.lookAtCpu)]);
   keeping.abort();
   await kept;
   const seen = await watching.end();
   const reads = judgeReads(seen.calls, hour, wanted);
-  const longestMs =
-    Math.max(...Object.entries(reads.figures).map(([name, s]) => (name.endsWith('longest') ? s : 0))) * 1_000;
-  const sureMs = longestMs + slackMs;
+  const sureMs = longestIn(reads) * 1_000 + slackMs;
   say(`the time is over; the last changes have ${Math.round(sureMs / 1_000)} s`);
   await sleep(sureMs);
   const isEmpty = async () => (await fleet.waiting()) === 0;
@@ -66,20 +64,36 @@ async function run({ minutes, hours, ...wanted }: Omit<Flags, 'json'>): Promise<
   seen.emptyAt.push(Date.now());
   desk.close();
   say('judging the result');
-  const verdicts = [
+  return together([
     reads,
     await judgeOrders(fleet, orders.all(), { ...hour, sureMs }),
     await judgeAnnounced(fleet, seen),
-    judgeProcesses(fleet, seen, hour),
-    {
-      problems: [...orders.problems, ...desk.problems()],
-      figures: {
-        'changes at the service meanwhile': changesIn(orders.all(), hour),
-        'databases of Temporal, MB': await megabytesAt(fleet.cluster.postgres.url),
-      },
-    },
+    judgeProcesses(fleet, seen),
+    { problems: [...orders.problems, ...desk.problems()], figures: costsOf(seen, idle, changesIn(orders.all(), hour)) },
+    { problems: [], figures: { 'databases of Temporal, MB': await megabytesAt(fleet.cluster.postgres.url) } },
+  ]);
+}
+
+const longestIn = ({ figures }: Verdict): number =>
+  Math.max(...Object.entries(figures).map(([name, seconds]) => (name.endsWith(': longest') ? seconds : 0)));
+
+/** CPU of each part while there is no order, as a share of the time. */
+async function coresWithout(fleet: Fleet): Promise<Record<string, number>> {
+  say(`without an order, ${idleMs / 1_000} s`);
+  const watching = await openWatching(fleet, () => undefined);
+  await sleep(idleMs);
+  const { cpuMs } = await watching.end();
+  return Object.fromEntries(Object.entries(cpuMs).map(([part, ms]) => [part, ms / idleMs]));
+}
+
+/** What a start or a change costs, once what all use without orders is taken off. Polls are in it. */
+function costsOf({ cpuMs, forMs }: Seen, idle: Record<string, number>, changes: number): Record<string, number> {
+  const each = ([part, ms]: [string, number]) => [
+    `CPU of ${part} for a start or change, ms`,
+    (ms - (idle[part] ?? 0) * forMs) / changes,
   ];
-  return together(verdicts);
+  const without = Object.entries(idle).map(([part, cores]) => [`cores of ${part} without orders`, cores]);
+  return { 'starts and changes': changes, ...Object.fromEntries([...without, ...Object.entries(cpuMs).map(each)]) };
 }
 
 const changesIn = (orders: ReturnType<ReturnType<typeof createOrders>['all']>, { from, until }: Hour): number =>

@@ -13,6 +13,8 @@ export interface Seen {
   memory: Sample[];
   /** CPU milliseconds of each part. */
   cpuMs: Record<string, number>;
+  /** How long it was watched. */
+  forMs: number;
   /** Requests to the service. */
   calls: LedgerEntry[];
   /** Instants at which no acknowledged delivery waited in a journal. */
@@ -38,7 +40,8 @@ export async function openWatching(fleet: Fleet, say: (line: string) => void) {
     'PostgreSQL of Temporal': await pidAt(fleet.cluster.postgres.url),
     'PostgreSQL of the store': await pidAt(fleet.store.url),
   };
-  const seen: Seen = { memory: [], cpuMs: {}, calls: [], emptyAt: [] };
+  const seen: Seen = { memory: [], cpuMs: {}, forMs: 0, calls: [], emptyAt: [] };
+  const startedAt = Date.now();
   /** Of processes and of those before them. A kill takes what one has used since the last look. */
   const cpu = new Map<number, { part: string; first: number; last: number }>();
   let isOver = false;
@@ -85,6 +88,7 @@ export async function openWatching(fleet: Fleet, say: (line: string) => void) {
       isOver = true;
       await running;
       await readCalls();
+      seen.forMs = Date.now() - startedAt;
       const ms = (part: string): number =>
         [...cpu.values()].filter((one) => one.part === part).reduce((sum, { first, last }) => sum + last - first, 0);
       for (const part of new Set([...cpu.values()].map((one) => one.part))) seen.cpuMs[part] = ms(part);
