@@ -27,6 +27,8 @@ export const clusterShapes = {
   1: clusterOf([...allServices]),
   3: clusterOf(['frontend', 'history', 'worker'], ['history', 'matching'], ['matching', 'frontend', 'worker']),
 } as const satisfies Record<number, Shape>;
+/** Three processes as docs/explanation/scaling.md advises for a hundred thousand orders a day. */
+export const advisedShape: Shape = { ...clusterShapes[3], historyShards: 16, partitions: 1 };
 
 const ip = '127.0.0.1';
 const lowest = 20_000; // well-known programs use ports below it

@@ -13,7 +13,7 @@ import { createMember, type Member, whenUp } from '../chaos/member.js';
 import { startRelay } from '../chaos/relay.js';
 import { openStoreSite, type StoreSite } from '../chaos/store-site.js';
 import { subscribe } from '../chaos/work.js';
-import { clusterShapes } from '../cluster/server-config.js';
+import { advisedShape } from '../cluster/server-config.js';
 import { type Cluster, startCluster } from '../cluster/start-cluster.js';
 import type { OnEnd } from '../profile.js';
 
@@ -52,7 +52,7 @@ const forManyOrders = {
 
 /** Starts three Temporal servers on PostgreSQL, the store, the service, and our processes with a subscription. */
 export async function openFleet(folder: string, say: (line: string) => void, onEnd: OnEnd): Promise<Fleet> {
-  const cluster = await startCluster(clusterShapes[3], { folder, say, onEnd });
+  const cluster = await startCluster(advisedShape, { folder, say, onEnd });
   const store = await openStoreSite();
   onEnd(() => store.close());
   const [sandboxPort = 0, deskPort = 0, ...ports] = await freePorts(2 + counts.workers + counts.ingresses);

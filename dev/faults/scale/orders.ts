@@ -20,8 +20,8 @@ export interface Wanted {
 
 /** Each with its share of the life of an order that is over when it comes. No ride may need somebody because it stands still. */
 const statuses = { Pending: 0, Confirmed: 0.02, Driving: 0.45, Completed: 1 };
-/** What two cores carry beside the polls. A caller that starts more gets answers too late, and asks again. */
-const startsPerSecond = 10;
+/** What two cores carry, servers and databases included. A caller that starts more gets answers too late, and asks again. */
+const startsPerSecond = 5;
 const lanes = 8;
 
 /** When the order ends. */
