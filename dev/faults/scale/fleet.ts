@@ -83,9 +83,8 @@ export async function openFleet(folder: string, say: (line: string) => void, onE
   await start([service]);
   await sandbox.setDeliverySettings({ secret: { mode: 'header', name: 'x-subscriber-secret' } });
   await start(ours);
-  const connection = Connection.lazy({ address: cluster.address, ...promptConnectionOptions });
-  onEnd(() => connection.close());
-  const client = new Client({ connection });
+  // Nobody closes the connection: a call that is made again on a closed one would end the process in the middle of a stop.
+  const client = new Client({ connection: Connection.lazy({ address: cluster.address, ...promptConnectionOptions }) });
   const balancer = await startRelay(ingressPorts.map((port) => `${host}:${port}`));
   onEnd(balancer.close);
   const taskQueue = env.FARETRAIL_TASK_QUEUE ?? '';
