@@ -19,7 +19,7 @@ export interface Wanted {
 }
 
 /** Each with its share of the life of an order that is over when it comes. No ride may need somebody because it stands still. */
-const statuses = { Pending: 0, Confirmed: 0.02, Driving: 0.45, Completed: 1 };
+const statuses = { Pending: 0, Confirmed: 0.02, Driving: 0.2, Completed: 1 };
 /** What two cores carry, servers and databases included. A caller that starts more gets answers too late, and asks again. */
 const startsPerSecond = 5;
 const lanes = 8;
@@ -95,7 +95,7 @@ export function createOrders({ sandbox, client, taskQueue }: Fleet, lifeMs: numb
 
 /** Mixes the accounts. */
 function accountAt(i: number, { polled, announced }: Wanted): string {
-  const every = (polled + announced) / announced;
-  const isAnnounced = Math.floor((i + 1) / every) > Math.floor(i / every);
-  return isAnnounced ? announcedAccount : (polledAccounts[i % polledAccounts.length] ?? polledAccounts[0]);
+  const announcedBefore = (count: number): number => Math.floor((count * announced) / (polled + announced));
+  if (announcedBefore(i + 1) > announcedBefore(i)) return announcedAccount;
+  return polledAccounts[(i - announcedBefore(i)) % polledAccounts.length] ?? polledAccounts[0];
 }
