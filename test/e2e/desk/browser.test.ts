@@ -60,6 +60,7 @@ describe.skipIf(!chromium)('in a browser', () => {
     await page.getByRole('link', { name: `ride ${requestId}` }).click();
     await press(page, 'It was made', { 'Order id at the service': orderId });
     await says(page, 'The ride is resolved.');
+    expect(await page.getByText('Was the order made?').count()).toBe(0); // before the store knows
     await stands(handle, { orderId });
     await page.getByRole('link', { name: orderId }).waitFor(); // the page is live
     await cancelled();
@@ -68,7 +69,7 @@ describe.skipIf(!chromium)('in a browser', () => {
   it('a dispatcher sends a lost notice again, and decides about a parked delivery', async () => {
     const came = await lostNotice();
     const waiting = await parked();
-    const { page } = await open('/notices');
+    const { page } = await open('/notices', { viewport: { width: 390, height: 844 } });
     const row = page.getByRole('row', { name: new URL(receiver.origin).host }); // other files lose notices, too
     const shown = async () => {
       await page.reload();
@@ -76,6 +77,7 @@ describe.skipIf(!chromium)('in a browser', () => {
     };
     await expect.poll(shown, { timeout: 60_000 }).toBe(1);
     await row.getByText('Send again', { exact: true }).click();
+    expect(await page.evaluate('document.querySelector(".wide").scrollLeft')).toBe(0); // a phone shows the button
     await row.getByRole('button').click();
     await says(page, 'The notice is sent again.');
     await expect.poll(came).toEqual([400, 204]);
