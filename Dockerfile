@@ -1,4 +1,4 @@
-# One image with three commands: worker (the default), ingress, faretrail. `--target sandbox` adds the stand-in of the service.
+# One image with four commands: worker (the default), ingress, desk, faretrail. `--target sandbox` adds the stand-in of the service.
 ARG NODE_VERSION=24.21.0
 
 FROM node:${NODE_VERSION}-bookworm-slim AS build

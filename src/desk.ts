@@ -17,7 +17,8 @@ async function main(): Promise<void> {
   const reads = createReads(store);
   const runs = openRuns(process.env, taskQueue);
   const live = createLive(reads, async () => JSON.stringify(await runs.inNeed()));
-  const desk = await startDesk({ settings, reads, runs, live, logger, localUser: userInfo().username });
+  const localUser = settings.login ? '' : userInfo().username; // throws for a user of a container that has no name
+  const desk = await startDesk({ settings, reads, runs, live, logger, localUser });
   logger.info({ origin: desk.origin, signIn: settings.login !== null }, 'desk started');
 
   await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);

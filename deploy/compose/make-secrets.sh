@@ -3,8 +3,8 @@
 # The folder keeps others on this machine out; the files can be read by the users of the containers.
 set -eu
 folder="$(dirname "$0")/secrets"
-mkdir -p "$folder/accounts"
-chmod 711 "$folder/accounts"
+mkdir -p "$folder/accounts" "$folder/desk"
+chmod 711 "$folder/accounts" "$folder/desk"
 chmod 700 "$folder"
 
 random() { head -c 32 /dev/urandom | base64 | tr '+/' '-_' | tr -d '=\n'; }
@@ -23,3 +23,4 @@ make postgres_password ''
 make sealing_keys 'k1:'
 make webhook_keys 'w1:'
 make payload_keys 'p1:'
+make desk_keys 'd1:'

@@ -84,12 +84,8 @@ export function addPages(app: FastifyInstance, { reads, runs, settings }: PagePa
       : undefined;
     // What the store has is shown at once; what Temporal knows follows.
     const parts = async function* (stored: StoredOrder) {
-      yield pageStart({
-        ...frame,
-        title: `Order ${key.orderId}`,
-        place: '/orders',
-        live: `order ${key.account} ${key.orderId}`,
-      });
+      const live = `order ${key.account} ${key.orderId}`;
+      yield pageStart({ ...frame, title: `Order ${key.orderId}`, place: '/orders', live });
       yield `${orderHead(frame.viewer, stored)}${storedTrouble(frame.viewer, stored.attention)}`;
       const now = await known;
       yield `${orderNow(frame.viewer, stored, now, { needs: (await needs) ?? [], uiUrl })}${orderPast(frame.viewer, stored, now)}${pageEnd}`;

@@ -158,12 +158,8 @@ function addSignIn(app: FastifyInstance, options: DeskOptions, ownOrigin: () => 
       request.viewer = found;
       if (may(found, 'view') || request.url === '/logout') return;
       const out = html`<form method="post" action="/logout">!${csrfField(found)}<button>Sign out</button></form>`;
-      return sendPage(
-        reply,
-        403,
-        'No access',
-        html`${found.who} has none of the roles that may see this page.</p>!${out}<p>`,
-      );
+      const why = html`${found.who} has none of the roles that may see this page.</p>!${out}<p>`;
+      return sendPage(reply, 403, 'No access', why);
     }
     if (request.method !== 'GET') return refuse(reply, 'signedOut');
     if (request.url === '/live') return reply.code(401).send();

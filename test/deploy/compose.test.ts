@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Env, loadIngressConfig, loadWorkerConfig } from '../../src/config.js';
+import { type Env, loadCliConfig, loadIngressConfig, loadWorkerConfig } from '../../src/config.js';
 import { EnvReader } from '../../src/settings/env-reader.js';
 import { type ComposeService, composeFile, inProject, withDefaults } from './deployment-files.js';
 
@@ -24,8 +24,9 @@ const inContainer = (service: ComposeService) => (path: string) => {
   const config = service.configs?.find(({ target }) => target === path);
   const secret = service.secrets?.find((name) => path === `/run/secrets/${name}`);
   const place = config ? composeFile.configs[config.source]?.file : secret && composeFile.secrets[secret]?.file;
-  if (service.volumes?.some((volume) => volume.endsWith(':/run/secrets/accounts:ro')) && /\/accounts\/\w+$/.test(path))
-    return 'a client secret';
+  const [, folderOf] = /^(\/run\/secrets\/(?:accounts|desk))\/\w+$/.exec(path) ?? [];
+  if (folderOf && service.volumes?.some((volume) => volume.endsWith(`:${folderOf}:ro`)))
+    return 'postgresql://db.example/rides'; // would do as a client secret, too
   if (place === undefined || place === '') throw Object.assign(new Error(path), { code: 'ENOENT' });
   const file = place.replace('accounts.json', (name) => (place.includes('sandbox') ? name : 'accounts.example.json'));
   return readFileSync(file.replace('./deploy/compose', folder), 'utf8');
@@ -57,10 +58,27 @@ describe('the settings in the compose file', () => {
     expect(() => read('/run/secrets/accounts/business')).toThrow();
   });
 
-  it('have workers and ingresses encrypt payloads, with keys that the script makes, unless an operator switches it off', () => {
-    const both = ours.filter(([, { command }]) => ['worker', 'ingress'].includes(command?.[0] ?? ''));
-    expect(both).toHaveLength(4);
-    for (const [, service] of both) {
+  it('are those that the desk takes, at the loopback address alone while nobody signs in', () => {
+    const service = composeFile.services.desk ?? expect.fail('there is none');
+    const load = (more: Env = {}) => loadCliConfig({ ...environment(service), ...more }, inContainer(service));
+    const { store, desk } = load();
+    expect(store).toMatchObject({ url: 'postgresql://db.example/rides' });
+    expect(desk).toMatchObject({ host: '127.0.0.1', url: null, login: null });
+    expect(withDefaults(service.healthcheck?.test.join(' ') ?? '')).toContain(`127.0.0.1:${desk.port}/healthz`);
+    const beyond = { FARETRAIL_DESK_URL: 'https://desk.example' };
+    expect(() => load(beyond)).toThrow('FARETRAIL_DESK_ISSUER: missing');
+    const client = { FARETRAIL_DESK_CLIENT_ID: 'desk', FARETRAIL_DESK_CLIENT_SECRET_FILE: '/run/secrets/desk/client' };
+    const login = { ...beyond, ...client, FARETRAIL_DESK_ISSUER: 'https://login.example' };
+    expect(load(login).desk.login).toMatchObject({ clientId: 'desk' });
+    const read = inContainer(service);
+    for (const path of ['sealing_keys', 'webhook_keys', 'accounts/business'])
+      expect(() => read(`/run/secrets/${path}`)).toThrow();
+  });
+
+  it('have workers, ingresses and the desk encrypt payloads, with keys that the script makes, unless an operator switches it off', () => {
+    const all = ours.filter(([, { command }]) => ['worker', 'ingress', 'desk'].includes(command?.[0] ?? ''));
+    expect(all).toHaveLength(5);
+    for (const [, service] of all) {
       const payloads = (env: Env) => {
         const read = new EnvReader(env, inContainer(service));
         return { ...read.payloadEncryption(), problems: read.problems };
@@ -96,7 +114,7 @@ it.each([...healthChecks])(
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const check = async () => {
-      const here = args.map((arg) => arg.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`));
+      const here = args.map((arg) => withDefaults(arg).replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`));
       const [code] = await once(spawn(program, here), 'exit');
       return code as number;
     };

@@ -39,12 +39,13 @@ describe('a command of the image', () => {
     cpSync(inProject(`deploy/image/${folder}`), join(app, 'bin'), { recursive: true });
 
   const entries = {
+    desk: 'src/desk',
     faretrail: 'src/starter',
     ingress: 'src/ingress',
     sandbox: 'dev/sandbox/main',
     worker: 'src/worker',
   };
-  it('is one of these four', () => expect(readdirSync(join(app, 'bin')).sort()).toEqual(Object.keys(entries)));
+  it('is one of these', () => expect(readdirSync(join(app, 'bin')).sort()).toEqual(Object.keys(entries)));
 
   it.each(Object.entries(entries))(
     '%s becomes the process of %s, which gets its arguments and its signals',

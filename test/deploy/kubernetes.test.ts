@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { type Env, loadIngressConfig, loadWorkerConfig } from '../../src/config.js';
+import { type Env, loadCliConfig, loadIngressConfig, loadWorkerConfig } from '../../src/config.js';
 import { encodedKey } from '../settings/env.js';
 import { workerEnv } from '../support/accounts.js';
 import { inProject } from './deployment-files.js';
@@ -25,10 +25,10 @@ interface Volume {
   configMap?: object;
   secret?: { items?: { path: string }[] };
 }
-const [worker, ingress] = ['worker', 'ingress'].map((name) => {
+const [worker, ingress, desk] = ['worker', 'ingress', 'components/desk/desk'].map((name) => {
   const [owner] = parseAllDocuments(read(`kubernetes/${name}.yaml`));
   return owner?.toJS() as PodOwner;
-}) as [PodOwner, PodOwner];
+}) as [PodOwner, PodOwner, PodOwner];
 const containerOf = ({ spec }: PodOwner) => spec.template.spec.containers[0];
 
 const settings = [...read('kubernetes/settings.env').matchAll(/^(.+?)=(.*)$/gm)].map(([, name, value]) => [
@@ -46,6 +46,8 @@ const keyFiles: Record<string, string> = {
   'sealing-keys': `k1:${encodedKey(1)}`,
   'webhook-keys': `w1:${encodedKey(2)}`,
   'payload-keys': `p1:${encodedKey(3)}`,
+  'session-keys': `d1:${encodedKey(4)}`,
+  'store-url': 'postgresql://reader@db.example/rides',
 };
 
 /** Reads what the volumes of a pod hold at a path. */
@@ -79,6 +81,19 @@ it('an ingress gets settings that it takes, a journal that outlives it, and neit
   expect(() => inPod(ingress)('/run/secrets/accounts/business')).toThrow();
 });
 
+it('a desk gets settings that it takes, with a sign-in, and no key but those of payloads and sessions', () => {
+  const map = { FARETRAIL_DESK_ISSUER: 'https://login.example', FARETRAIL_DESK_CLIENT_ID: 'desk' };
+  const env = { ...environment(desk), ...map, FARETRAIL_DESK_URL: 'https://desk.example' };
+  const config = loadCliConfig(env, inPod(desk));
+  expect(containerOf(desk).ports).toEqual([{ name: 'http', containerPort: config.desk.port }]);
+  expect(config).toMatchObject({
+    store: { url: 'postgresql://reader@db.example/rides' },
+    desk: { host: '0.0.0.0', login: { clientId: 'desk' }, keys: [{ kid: 'd1' }] },
+    payloads: { encrypts: true, keys: [{ kid: 'p1' }] },
+  });
+  for (const key of ['sealing-keys', 'webhook-keys']) expect(() => inPod(desk)(`/run/secrets/keys/${key}`)).toThrow();
+});
+
 it.each([
   ['store', 'postgresql://faretrail@db.example/rides', { store: { url: 'postgresql://faretrail@db.example/rides' } }],
   ['notices', `n1:${'A'.repeat(43)}`, { notify: { secrets: [{ kid: 'n1' }] } }],
@@ -91,7 +106,7 @@ it.each([
 });
 
 const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
-const more = ['store', 'notices', 'network-policy', 'prometheus'];
+const more = ['desk', 'store', 'notices', 'network-policy', 'prometheus'];
 it.runIf(hasKubectl).each([[[]], [[...more, 'keda']], [[...more, 'worker-controller']]])(
   'kustomize builds the base with the components %j',
   (components) => {

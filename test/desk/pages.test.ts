@@ -1,7 +1,9 @@
 import { request } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { newViewer } from '../../src/desk/access.js';
 import { createLive } from '../../src/desk/live.js';
-import { createReads } from '../../src/desk/reads.js';
+import { ridePage } from '../../src/desk/pages/others.js';
+import { createReads, type RideRow } from '../../src/desk/reads.js';
 import { attention, createBrowser, orderChange, rideChange, useDesk } from './scene.js';
 
 const desk = useDesk();
@@ -56,6 +58,14 @@ describe('without Temporal the desk', () => {
     expect(await browser.get('/rides/business/trip-9')).toContain('ride.business.trip-9');
   });
 
+  it('does not ask again about a ride that was resolved just now, before the store knows', () => {
+    const ride = { account: 'business', request_id: 'trip-9', attention: 'outcomeUnknown', ended: false } as RideRow;
+    const page = (isGood: boolean) =>
+      ridePage({ viewer: newViewer('anna', ['view', 'act']), note: { isGood, text: 'It is' } }, ride, []);
+    expect(page(false)).toContain('Was the order made?');
+    expect(page(true)).not.toContain('Was the order made?');
+  });
+
   it('lists orders by their latest change, page by page, each once', async () => {
     const seen: string[] = [];
     for (let path: string | undefined = '/orders'; path; ) {
@@ -85,7 +95,9 @@ describe('without Temporal the desk', () => {
 
   it('shows several finds as a list, and none for a pattern', async () => {
     expect(rowsIn(await (await browser.press('/', '/search', { text: '7b2' })).text())).toEqual(['7b22', '7b21']);
-    expect(rowsIn(await (await browser.press('/', '/search', { text: '%b2' })).text())).toEqual([]);
+    const none = await (await browser.press('/', '/search', { text: '%b2' })).text();
+    expect(rowsIn(none)).toEqual([]);
+    expect(none).toContain('value="%b2"');
   });
 
   it.each(['/', `/orders?status=${encodeURIComponent(evil)}`, '/orders/business/7b22'])(

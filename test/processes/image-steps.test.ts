@@ -42,7 +42,7 @@ function start(command: string, args: string[], env: Record<string, string>): { 
 }
 
 it.runIf(isLong)(
-  'the steps of the Dockerfile make what runs as any user: the worker, the ingress and the commands',
+  'the steps of the Dockerfile make what runs as any user: the worker, the ingress, the desk and the commands',
   async () => {
     const sandbox = await startSandbox();
     onTestFinished(() => sandbox.close());
@@ -66,12 +66,15 @@ it.runIf(isLong)(
     const webhooks = { FARETRAIL_WEBHOOK_KEYS: `w1:${encodedKey(9)}`, FARETRAIL_JOURNAL_DIR: journal };
     const worker = start('worker', [], { ...env, FARETRAIL_METRICS_PORT: '0' });
     const ingress = start('ingress', [], { ...env, ...webhooks, FARETRAIL_INGRESS_PORT: '0' });
-    for (const [{ child, said }, port] of [
-      [worker, /"metricsPort":(\d+).*worker started/],
-      [ingress, /"port":(\d+).*ingress started/],
+    const page = { FARETRAIL_STORE_URL: 'postgresql://127.0.0.1:1/none', FARETRAIL_DESK_PORT: '0' };
+    const desk = start('desk', [], { ...env, ...page });
+    for (const [{ child, said }, port, probe] of [
+      [worker, /"metricsPort":(\d+).*worker started/, 'readyz'],
+      [ingress, /"port":(\d+).*ingress started/, 'readyz'],
+      [desk, /"origin":"http:\/\/127\.0\.0\.1:(\d+)".*desk started/, 'healthz'],
     ] as const) {
       await expect.poll(said, { timeout: minute }).toMatch(port);
-      await expect.poll(() => statusOf(`http://127.0.0.1:${port.exec(said())?.[1]}/readyz`)).toBe(200);
+      await expect.poll(() => statusOf(`http://127.0.0.1:${port.exec(said())?.[1]}/${probe}`)).toBe(200);
       const closed = once(child, 'close');
       child.kill('SIGTERM');
       expect(await closed).toEqual([0, null]);

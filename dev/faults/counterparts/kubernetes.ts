@@ -140,6 +140,7 @@ function writeOverlay(folder: string, { namespace, components, tag, logLevel, su
     images: [{ name: 'faretrail', newName: 'images.example/faretrail', newTag: tag }],
     configMapGenerator: [
       { name: 'faretrail-settings', behavior: 'merge', literals: [`FARETRAIL_LOG_LEVEL=${logLevel}`] },
+      ...(components.includes('desk') ? [{ name: 'faretrail-desk', literals: ['FARETRAIL_DESK_CLIENT_ID=desk'] }] : []),
     ],
     ...(surplus && { patches: [{ target: { kind }, patch }] }),
   };

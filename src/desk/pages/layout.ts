@@ -19,6 +19,8 @@ export interface Frame {
   live?: string;
   /** What became of the last button. */
   note?: Note | undefined;
+  /** What was searched for. */
+  searched?: string;
 }
 
 /** What became of a button. */
@@ -40,7 +42,7 @@ const head = (title: string): Html => html`<!doctype html>
 </head>`;
 
 /** What comes before the content of a page; `pageEnd` closes it. */
-export const pageStart = ({ viewer, title, place, live, note }: Frame): Html => html`!${head(title)}
+export const pageStart = ({ viewer, title, place, live, note, searched }: Frame): Html => html`!${head(title)}
 <body>
 <a class="skip" href="#main">Skip to content</a>
 <header>
@@ -49,7 +51,7 @@ export const pageStart = ({ viewer, title, place, live, note }: Frame): Html => 
 )}</nav>
 <search><form method="post" action="/search">!${csrfField(viewer)}
 <label for="find">${may(viewer, 'personal') ? 'Order, ride or reference' : 'Order or ride'}</label>
-<input id="find" name="text" type="search" required maxlength="128" autocomplete="off"><button>Find</button></form></search>
+<input id="find" name="text" type="search" required maxlength="128" autocomplete="off" placeholder="how it begins" value="${searched ?? ''}"><button>Find</button></form></search>
 <form method="post" action="/logout" class="who">!${csrfField(viewer)}<span>${viewer.who}</span> <button class="plain">Sign out</button></form>
 </header>
 <main id="main" tabindex="-1" data-live="${live ?? ''}">

@@ -28,11 +28,11 @@ const pages: Partial<Record<Need['kind'], 'orders' | 'rides' | 'parked'>> = {
   parked: 'parked',
 };
 
-/** Why it needs somebody, since when, and what to do. */
+/** Why it needs somebody, since when, what to do, and what the worker said, which is for those who run faretrail. */
 export const whatToDo = (viewer: Viewer, { code, since, message, remedy, command }: What): Html =>
   html`<p class="code"><b>${inWords(code)}</b> since !${time(since)}</p>
-!${message && may(viewer, 'personal') ? html`<p>${message}</p>` : ''}
-<p class="remedy">${remedy}!${command ? html` <code>${command}</code>` : ''}</p>`;
+<p class="remedy">${remedy}!${command ? html` <code>${command}</code>` : ''}</p>
+!${message && may(viewer, 'personal') ? html`<p><small>${message}</small></p>` : ''}`;
 
 function needItem(viewer: Viewer, need: Need): Html {
   const { kind, account, id, command: _, ...what } = need;

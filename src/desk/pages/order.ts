@@ -1,4 +1,5 @@
 import { html } from 'ghtml';
+import { fromFollowOrderId, fromNoticesId, fromRequestRideId } from '../../domain/workflow-ids.js';
 import type { RunInNeed } from '../../temporal/attention.js';
 import type { Missed } from '../../temporal/notices.js';
 import type { Viewer } from '../access.js';
@@ -88,7 +89,7 @@ export function orderPast(viewer: Viewer, stored: StoredOrder, known: OrderInTem
   const receipts = stored.receipts.map(({ version, total, net, tax, currency, at }) =>
     [String(version), total, net, tax, currency].map((one) => html`${one ?? '–'}`).concat(time(at)),
   );
-  const decisions = (known?.decisions ?? []).map(({ at, what, by, principal }) => [
+  const decisions = (known?.decisions.toReversed() ?? []).map(({ at, what, by, principal }) => [
     ...[time(at), html`${what}`],
     html`${by}!${principal ? html` <small>proved: ${principal}</small>` : ''}`,
   ]);
@@ -105,13 +106,8 @@ export function orderPast(viewer: Viewer, stored: StoredOrder, known: OrderInTem
 export const missedPart = (viewer: Viewer, missed: readonly Missed[]): Html =>
   part(
     'Lost notices',
-    ['Missed', 'Receiver', 'Its answer', 'What', 'About', 'Button'],
+    ['Button', 'About', 'Its answer', 'Receiver', 'Missed', 'What'], // a phone shows the first three
     missed.map((one, at) => [
-      time(one.missedAt),
-      html`${one.to}`,
-      html`${one.status === null ? one.reason : `HTTP ${one.status}`}`,
-      html`${one.type}`,
-      html`<small>${one.id}</small>`,
       button(viewer, {
         action: '/notices/resend',
         id: `resend-${at}`,
@@ -119,5 +115,17 @@ export const missedPart = (viewer: Viewer, missed: readonly Missed[]): Html =>
         says: 'The receiver gets the notice again, under the same id as before.',
         fields: `${hidden('id', one.id)}${hidden('missedAt', one.missedAt)}`,
       }),
+      aboutOf(one),
+      html`${one.status === null ? one.reason : `HTTP ${one.status}`}`,
+      html`${one.to}`,
+      time(one.missedAt),
+      html`${one.type} <small>${one.id}</small>`,
     ]),
   );
+
+function aboutOf({ workflowId }: Missed): Html {
+  const about = fromNoticesId(workflowId)?.about ?? '';
+  const [order, ride] = [fromFollowOrderId(about), fromRequestRideId(about)];
+  if (order) return linkTo('orders', order.account, order.orderId);
+  return ride ? linkTo('rides', ride.account, ride.requestId) : html`${about}`;
+}

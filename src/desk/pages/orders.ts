@@ -1,6 +1,6 @@
 import { html } from 'ghtml';
 import { endStatuses, openStatuses } from '../../domain/order/status.js';
-import { may, type Viewer } from '../access.js';
+import type { Viewer } from '../access.js';
 import { type OrderFilter, type OrderRow, pageSize, type RideRow } from '../reads.js';
 import { type Html, linkTo, page, part, personal, type Seen, time } from './layout.js';
 import { inWords } from './remedies.js';
@@ -77,9 +77,6 @@ export function ordersPage(frame: Seen, filter: OrderFilter, { orders, rides }: 
 
 /** What a search has found. The text stands in no address. */
 export function searchPage(frame: Seen, text: string, listed: Listed): Html {
-  const what = may(frame.viewer, 'personal') ? 'An order id, a ride or a reference' : 'An order id or a ride';
-  return page(
-    { ...frame, title: 'Found', place: '/orders' },
-    html`<p>${what} that begins with “${text}”:</p>!${listedParts(frame.viewer, listed)}`,
-  );
+  const title = listed.orders.length + listed.rides.length === 0 ? 'Nothing begins like this' : 'Found';
+  return page({ ...frame, title, place: '/orders', searched: text }, listedParts(frame.viewer, listed));
 }

@@ -12,7 +12,7 @@ export function ridePage(frame: Seen, ride: RideRow, attention: readonly Attenti
   const { account, request_id: id, order_id: orderId, ended, outcome, failure } = ride;
   const { viewer } = frame;
   const action = `${pathOf('rides', account, id)}/resolve`;
-  const isDoubtful = !ended && ride.attention === 'outcomeUnknown';
+  const isDoubtful = !ended && ride.attention === 'outcomeUnknown' && !frame.note?.isGood; // the store learns of it a moment later
   const ways = [
     {
       ...{ id: 'made', name: 'It was made', says: 'This order is followed from now on.' },

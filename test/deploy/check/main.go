@@ -75,8 +75,8 @@ func checkCompose(root string) (problems []string) {
 // What an overlay may add to the base, one set of components for each way that is checked.
 var overlays = [][]string{
 	{},
-	{"store", "notices", "network-policy", "prometheus", "keda"},
-	{"store", "notices", "network-policy", "prometheus", "worker-controller"},
+	{"desk", "store", "notices", "network-policy", "prometheus", "keda"},
+	{"desk", "store", "notices", "network-policy", "prometheus", "worker-controller"},
 }
 
 func checkKubernetes(root string) (problems []string) {

@@ -68,7 +68,7 @@ describe.skipIf(!chromium)('in a browser', () => {
   it('a dispatcher sends a lost notice again, and decides about a parked delivery', async () => {
     const came = await lostNotice();
     const waiting = await parked();
-    const { page } = await open('/notices');
+    const { page } = await open('/notices', { viewport: { width: 390, height: 844 } });
     const row = page.getByRole('row', { name: new URL(receiver.origin).host }); // other files lose notices, too
     const shown = async () => {
       await page.reload();
@@ -76,6 +76,7 @@ describe.skipIf(!chromium)('in a browser', () => {
     };
     await expect.poll(shown, { timeout: 60_000 }).toBe(1);
     await row.getByText('Send again', { exact: true }).click();
+    expect(await page.evaluate('document.querySelector(".wide").scrollLeft')).toBe(0); // a phone shows the button
     await row.getByRole('button').click();
     await says(page, 'The notice is sent again.');
     await expect.poll(came).toEqual([400, 204]);

@@ -83,6 +83,7 @@ describe('a button of the desk', () => {
     const [id = '', missedAt = ''] = [...(await row()).matchAll(/name="(?:id|missedAt)" value="([^"]+)"/g)].map(
       ([, value]) => value,
     );
+    expect(await row()).toContain('<td><a href="/orders/business/4711">4711</a></td>');
     expect((await press('/notices', '/notices/resend', { id, missedAt })).note).toContain('sent again');
     await expect.poll(came).toEqual([400, 204]);
     expect((await press('/notices', '/notices/resend', { id: 'none', missedAt })).note).toContain('no longer kept');
