@@ -65,7 +65,7 @@ it("a caller's own id is refused under the name of its field", () => {
 
 describe('after an attempt', () => {
   const result = { operation: 'cancelOrder', status: 204, body: null } as const;
-  const refused: CallTrouble = { type: 'Refused', message: 'Too late.', details: [{ status: 422 }], isFinal: true };
+  const refused: CallTrouble = { type: 'Refused', message: 'No. Too late.', details: [{ status: 422 }], isFinal: true };
   const down: CallTrouble = { type: 'Unavailable', message: 'down', details: [], isFinal: false, afterMs: 5 };
   const failed = (trouble: CallTrouble, sent: 'no' | 'yes' | 'unknown'): AttemptEnd => {
     return { kind: 'failed', trouble, sent };
@@ -94,8 +94,14 @@ describe('after an attempt', () => {
     ['that could not read, the read is still due', 'cancelOrder', lostAndRead, failed(down, 'no'), again(lostAndRead)],
     ['that was refused it fails', 'createOrder', {}, failed(refused, 'yes'), fails(refused)],
     ['that was refused unsent it fails', 'cancelOrder', {}, failed(refused, 'no'), fails(refused)],
-    ['refused after a lost answer, it is unknown', 'createOrder', lost, failed(refused, 'yes'), unknown('Too late')],
-    ['that ended for good without answer, too', 'createOrder', {}, failed(refused, 'unknown'), unknown('Too late')],
+    [
+      'refused after a lost answer, it is unknown',
+      'createOrder',
+      lost,
+      failed(refused, 'yes'),
+      unknown('No. Too late'),
+    ],
+    ['that ended for good without answer, too', 'createOrder', {}, failed(refused, 'unknown'), unknown('No. Too late')],
     [
       'refused after a lost answer, a change is read, and the refusal kept',
       'cancelOrder',
@@ -108,7 +114,7 @@ describe('after an attempt', () => {
       'cancelOrder',
       lostAndRead,
       failed(refused, 'no'),
-      unknown('Too late'),
+      unknown('No. Too late'),
     ],
     ['whose read shows nothing, it is sent', 'cancelOrder', lostAndRead, noEffect, again(lost)],
     [

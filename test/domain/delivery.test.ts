@@ -40,7 +40,7 @@ it('a run gets of a delivery what it needs, and none of what the ingress keeps',
     parkReason: 'wrongSecret',
   };
   const delivery = { ...notice, ...fields, deliveryId: notice.deliveryId as DeliveryId } as Delivery;
-  expect(toDeliveryNotice(delivery)).toEqual(notice);
+  expect(toDeliveryNotice(delivery)).toStrictEqual(notice);
   const more = { status: 'Driving', traceparent: '00-1' };
   expect(toDeliveryNotice({ ...delivery, ...more })).toStrictEqual({ ...notice, ...more });
   expect([notice, unreadable].map(isReadable)).toEqual([true, false]);
@@ -48,14 +48,23 @@ it('a run gets of a delivery what it needs, and none of what the ingress keeps',
 
 describe('the argument of deliveryReceived', () => {
   it('is read as the deliveries it holds, in their order', () => {
-    const deliveries = [{ ...notice, status: 'Driving' }, notice, { ...notice, deliveryId: 'b' }];
+    const deliveries = [{ ...notice, status: 'x'.repeat(256) }, notice, { ...notice, deliveryId: 'b' }];
     expect(readDeliveries({ deliveries }, now)).toEqual(deliveries);
   });
 
   it('counts as one delivery of unknown content where it holds no list, and each entry keeps its place', () => {
     const noLists = [undefined, null, 7, 'x', [], [notice], {}, { deliveries: null }, { deliveries: { 0: notice } }];
     for (const value of noLists) expect(readDeliveries(value, now), JSON.stringify(value)).toEqual([unreadable]);
-    const strange = [null, 7, 'x', [], {}, { deliveryId: '' }, { deliveryId: 7 }, { deliveryId: 'x'.repeat(257) }];
+    const strange = [
+      null,
+      7,
+      'x',
+      [],
+      {},
+      { ...notice, deliveryId: '' },
+      { deliveryId: 7 },
+      { deliveryId: 'x'.repeat(257) },
+    ];
     const read = readDeliveries({ deliveries: [notice, ...strange, notice] }, now);
     expect(read).toEqual([notice, ...strange.map(() => unreadable), notice]);
   });
@@ -64,8 +73,8 @@ describe('the argument of deliveryReceived', () => {
     const { deliveryId } = notice;
     const bare = { deliveryId, eventType: 'unknown', receivedAt: now };
     expect(readDeliveries({ deliveries: [{ deliveryId }] }, now)).toEqual([bare]);
-    const odd = { deliveryId, eventType: 7, receivedAt: 'just now', status: { code: 4 } };
-    expect(readDeliveries({ deliveries: [odd] }, now)).toEqual([bare]);
+    const odd = { deliveryId, eventType: '', receivedAt: 'just now', status: { code: 4 } };
+    expect(readDeliveries({ deliveries: [odd, { ...odd, status: '' }] }, now)).toEqual([bare, bare]);
   });
 
   it('drops fields that no run needs, such as those of the passenger', () => {

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { actsForCompany, rideInterfaces } from '../../src/domain/account.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
+import { eventTypes, mustNameOrder } from '../../src/domain/subscription/subscription.js';
 import { forAny } from '../support/for-any.js';
 
 it('an account name is any text of 1 to 40 of a-z, 0-9 and "-", and nothing else', () => {
@@ -13,6 +15,11 @@ it('an account name is any text of 1 to 40 of a-z, 0-9 and "-", and nothing else
     if (isValid) expect(toAccountName(text)).toBe(text);
     else expect(() => toAccountName(text)).toThrow(InvalidInput);
   });
+});
+
+it('only an account at the business interface acts for a company, and only a change of status must name an order', () => {
+  expect(rideInterfaces.filter((one) => actsForCompany[one])).toEqual(['business']);
+  expect(eventTypes.filter((one) => mustNameOrder[one])).toEqual(['status_changed']);
 });
 
 describe('an order id', () => {
