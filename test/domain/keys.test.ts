@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { actsForCompany, rideInterfaces } from '../../src/domain/account.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
+import { toDeliveryId } from '../../src/domain/parked.js';
+import { toRideRequestId } from '../../src/domain/ride/input.js';
 import { eventTypes, mustNameOrder } from '../../src/domain/subscription/subscription.js';
 import { forAny } from '../support/for-any.js';
 
@@ -38,6 +40,13 @@ describe('an order id', () => {
   it.each([...hardToRead, ...changesAPath, ...noIds])('is not %j', (value) => {
     expect(() => toOrderId(value)).toThrow(InvalidInput);
   });
+});
+
+it('an id of a delivery or of a ride is refused under its name', () => {
+  expect([toDeliveryId('0f'.repeat(16)), toRideRequestId('trip-9')]).toEqual(['0f'.repeat(16), 'trip-9']);
+  for (const id of ['0f', `0${'0f'.repeat(16)}`, `${'0f'.repeat(16)}0`])
+    expect(() => toDeliveryId(id)).toThrow(/^deliveryId: /);
+  expect(() => toRideRequestId('a/b')).toThrow(/^requestId: /);
 });
 
 describe('a scope', () => {

@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UndecodablePayload } from '../../src/domain/input-fields.js';
-import { missedMemoField } from '../../src/domain/notify/notices.js';
-import { parkedMemoField } from '../../src/domain/parked.js';
 import { publishedAddresses, publishedDelivery, publishedMissed, readTrail } from '../../src/domain/published.js';
-import { subscriptionMemoField } from '../../src/domain/subscription/subscription.js';
 import { emptyLease, publishedLease } from '../../src/domain/token-lease.js';
 
 const at = '2031-05-01T10:00:00.000Z';
@@ -32,13 +29,13 @@ const readers: [string, (value: unknown) => unknown, object, object[]][] = [
   ],
   [
     'addresses',
-    (value) => publishedAddresses({ [subscriptionMemoField]: value }),
+    (value) => publishedAddresses({ subscription: value }),
     { accepted: [generation] },
     [{ accepted: {} }, ...damagedGenerations.map((one) => ({ accepted: [one] }))],
   ],
   [
     'a parked delivery',
-    (value) => publishedDelivery({ [parkedMemoField]: value }),
+    (value) => publishedDelivery({ parked: value }),
     parked,
     [{ reason: 'toString' }, { eventType: 'x' }, { receivedAt: 'never' }],
   ],
@@ -64,7 +61,7 @@ it('a run without a memo has published nothing', () => {
 });
 
 it('the notices that may be sent again are those in the memo, or none where another program wrote it', () => {
-  expect(publishedMissed({ [missedMemoField]: [missed] })).toEqual([missed]);
+  expect(publishedMissed({ missed: [missed] })).toEqual([missed]);
   for (const wrong of [missed, [{ ...missed, number: '1' }], [{ ...missed, at: 'x' }]])
-    expect(publishedMissed({ [missedMemoField]: wrong })).toEqual([]);
+    expect(publishedMissed({ missed: wrong })).toEqual([]);
 });
