@@ -55,6 +55,15 @@ describe.each(readers)('what is published as %s', (_, read, ours, wrong) => {
   });
 });
 
+it.each(['credentialsRejected', 'scopeRejected', 'grantRejected', 'upstreamUnavailable'])(
+  'a lease may say %s',
+  (code) => {
+    expect(publishedLease({ lease: { ...lease, failure: { ...lease.failure, code } } })).toMatchObject({
+      failure: { code },
+    });
+  },
+);
+
 it('a run without a memo has published nothing', () => {
   for (const read of [publishedLease, publishedAddresses, publishedDelivery]) expect(read(undefined)).toBeNull();
   expect(publishedMissed(undefined)).toEqual([]);

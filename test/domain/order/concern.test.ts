@@ -4,7 +4,7 @@ import type { Watch } from '../../../src/domain/account.js';
 import { type AttentionCode, concernCodes } from '../../../src/domain/attention.js';
 import { iso } from '../../../src/domain/instant.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
-import { concernIn, defaultWatch, isNews, noWatch } from '../../../src/domain/order/concern.js';
+import { concernIn, defaultWatch, isBeforePickup, isNews, noWatch } from '../../../src/domain/order/concern.js';
 import {
   endStatuses,
   isSameStatus,
@@ -75,6 +75,11 @@ it.each([
   const key = { account: toAccountName('a'), orderId: toOrderId('1'), attention: null, scheduledAt: null };
   const look = { ...key, rawStatus: 'Routing', since: iso(now), followedSince: iso(now), ...shown };
   expect(isNews(reading, now, look, defaultWatch)).toBe(isIt);
+});
+
+it('a pick-up may be late until a driver is there, and not after an unknown word or an end', () => {
+  const before = [...rideStatuses, 'On hold'].filter(isBeforePickup);
+  expect(before).toEqual(['Pending', 'Reserved', 'Unreserved', 'Routing', 'Confirmed']);
 });
 
 const codeOf = (about: OpenOrder, watch: Watch = defaultWatch) => concernOf(about, watch)?.code ?? null;

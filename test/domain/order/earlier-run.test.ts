@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { toAccountName } from '../../../src/domain/keys.js';
+import { isUrlReceiver } from '../../../src/domain/notify/receivers.js';
 import {
   addedReceivers,
   afterEnd,
@@ -39,6 +40,12 @@ it('a reading answers the deliveries that led to it, and trouble answers none', 
 
 it('what was left of a run is refused under its name', () => {
   expect(() => parseRunLeft({})).toThrow(/^left\.trail: must be a JSON object$/);
+});
+
+it('a run keeps the receivers that were left to it beside those of its caller', () => {
+  const left = { ...leftBy(), receivers: [one] };
+  expect(atStart(inputOf({ notify: [other] }), after(1), left).receivers).toEqual([one, other]);
+  expect([one, hook].map(isUrlReceiver)).toEqual([false, true]);
 });
 
 describe('an order that is followed again', () => {
