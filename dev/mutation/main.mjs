@@ -2,6 +2,7 @@
 // test notices. It ends with 1 when more than 15 of 100 stay unnoticed. Files limit it: `-- domain src/domain/call.ts`. `--incremental`
 // repeats only what the changes since the last such run concern.
 import { writeFileSync } from 'node:fs';
+import { relative } from 'node:path';
 import { Stryker } from '@stryker-mutator/core';
 import { scopes } from './scopes.mjs';
 
@@ -30,7 +31,6 @@ const mutants = await new Stryker({
   htmlReporter: { fileName: `${kept}.html` },
   clearTextReporter: { reportMutants: false, reportTests: false },
   thresholds: { high: 95, low: 85, break: 85 },
-
   warnings: { slow: false },
   logLevel: 'warn',
 }).runMutationTest();
@@ -38,7 +38,7 @@ const mutants = await new Stryker({
 const unnoticed = mutants.filter(({ status }) => status === 'Survived' || status === 'NoCoverage');
 const lines = unnoticed.map(({ fileName, location: { start }, mutatorName, replacement = '', status }) => {
   const change = replacement.replace(/\s+/g, ' ').slice(0, 100);
-  return `${fileName}:${start.line}:${start.column} ${mutatorName}: ${change}${status === 'Survived' ? '' : ' (no test runs it)'}\n`;
+  return `${relative('.', fileName)}:${start.line}:${start.column} ${mutatorName}: ${change}${status === 'Survived' ? '' : ' (no test runs it)'}\n`;
 });
 writeFileSync(`${kept}.txt`, lines.sort().join(''));
 console.log(`${lines.length} changes went unnoticed: ${kept}.txt lists them, ${kept}.html shows them in the code.`);
