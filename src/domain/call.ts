@@ -1,7 +1,7 @@
 import type { Attention } from './attention.js';
 import { InvalidInput } from './errors.js';
-import { readInput, shallow } from './input-fields.js';
-import { placeOfLongNumber, shownText } from './json.js';
+import { readInput } from './input-fields.js';
+import { maxJsonDepth, measureJson, placeOfLongNumber, shownText } from './json.js';
 import { AccountNameSchema, type OrderId, OrderIdSchema } from './keys.js';
 import * as s from './schema.js';
 
@@ -218,12 +218,15 @@ const maxBodyLength = 65_536;
 
 /** The body of a call, with bounds of depth and length, and each number as its author wrote it. */
 export function callBody<Out, In>(schema: s.Schema<Out, In>): s.Schema<Out, In> {
-  const bounded = shallow(
-    s.checked(
-      schema,
-      (body) => (JSON.stringify(body) ?? '').length <= maxBodyLength,
-      `must have at most ${maxBodyLength} characters as JSON`,
-    ),
+  const short = s.checked(
+    schema,
+    (body) => JSON.stringify(body).length <= maxBodyLength,
+    `must have at most ${maxBodyLength} characters as JSON`,
+  );
+  const bounded = s.checked(
+    short,
+    (body) => measureJson(JSON.stringify(body)).depth <= maxJsonDepth,
+    `nested deeper than ${maxJsonDepth} levels`,
   );
   const read = (value: unknown, at: string): Out => {
     const body = bounded.read(value, at);

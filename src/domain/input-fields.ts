@@ -1,5 +1,4 @@
 import { InvalidInput } from './errors.js';
-import { maxJsonDepth, measureJson } from './json.js';
 import * as s from './schema.js';
 
 /** Replaces a payload that nothing can read. Every parser refuses it. `reason` is one line and holds no part of the payload. */
@@ -30,14 +29,6 @@ export const parserOf =
 /** Reads an input object with any fields. Throws `InvalidInput`. */
 export const toInputObject = (value: unknown, name?: string): Record<string, unknown> =>
   readInput(s.anyObject(), value, name);
-
-/** A schema that refuses a body nested deeper than our JSON readers take. */
-export const shallow = <Out, In>(schema: s.Schema<Out, In>): s.Schema<Out, In> =>
-  s.checked(
-    schema,
-    (body) => body === undefined || measureJson(JSON.stringify(body)).depth <= maxJsonDepth,
-    `nested deeper than ${maxJsonDepth} levels`,
-  );
 
 const nothing = s.inputOf({});
 

@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { actsForCompany, rideInterfaces } from '../../src/domain/account.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
+import { toDeliveryId } from '../../src/domain/parked.js';
+import { toRideRequestId } from '../../src/domain/ride/input.js';
+import { eventTypes, mustNameOrder } from '../../src/domain/subscription/subscription.js';
 import { forAny } from '../support/for-any.js';
 
 it('an account name is any text of 1 to 40 of a-z, 0-9 and "-", and nothing else', () => {
@@ -13,6 +17,11 @@ it('an account name is any text of 1 to 40 of a-z, 0-9 and "-", and nothing else
     if (isValid) expect(toAccountName(text)).toBe(text);
     else expect(() => toAccountName(text)).toThrow(InvalidInput);
   });
+});
+
+it('only an account at the business interface acts for a company, and only a change of status must name an order', () => {
+  expect(rideInterfaces.filter((one) => actsForCompany[one])).toEqual(['business']);
+  expect(eventTypes.filter((one) => mustNameOrder[one])).toEqual(['status_changed']);
 });
 
 describe('an order id', () => {
@@ -31,6 +40,13 @@ describe('an order id', () => {
   it.each([...hardToRead, ...changesAPath, ...noIds])('is not %j', (value) => {
     expect(() => toOrderId(value)).toThrow(InvalidInput);
   });
+});
+
+it('an id of a delivery or of a ride is refused under its name', () => {
+  expect([toDeliveryId('0f'.repeat(16)), toRideRequestId('trip-9')]).toEqual(['0f'.repeat(16), 'trip-9']);
+  for (const id of ['0f', `0${'0f'.repeat(16)}`, `${'0f'.repeat(16)}0`])
+    expect(() => toDeliveryId(id)).toThrow(/^deliveryId: /);
+  expect(() => toRideRequestId('a/b')).toThrow(/^requestId: /);
 });
 
 describe('a scope', () => {

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UndecodablePayload } from '../../src/domain/input-fields.js';
-import { parkedMemoField } from '../../src/domain/parked.js';
-import { publishedAddresses, publishedDelivery, readTrail } from '../../src/domain/published.js';
-import { subscriptionMemoField } from '../../src/domain/subscription/subscription.js';
+import { publishedAddresses, publishedDelivery, publishedMissed, readTrail } from '../../src/domain/published.js';
 import { emptyLease, publishedLease } from '../../src/domain/token-lease.js';
 
 const at = '2031-05-01T10:00:00.000Z';
@@ -19,6 +17,7 @@ const parked = {
 };
 const orderOfTrail = { account: 'a', orderId: '1', status: null, outcome: null, terminal: false };
 const trail = { ...orderOfTrail, timeline: [], deliveries: { received: 0, duplicate: 0 } };
+const missed = { number: 1, type: 'order.changed', at, to: 'the store', reason: 'refused', status: 400, missedAt: at };
 const damagedGenerations = [null, { ...generation, secrets: [5] }, { ...generation, generation: '../x' }];
 
 const readers: [string, (value: unknown) => unknown, object, object[]][] = [
@@ -30,13 +29,13 @@ const readers: [string, (value: unknown) => unknown, object, object[]][] = [
   ],
   [
     'addresses',
-    (value) => publishedAddresses({ [subscriptionMemoField]: value }),
+    (value) => publishedAddresses({ subscription: value }),
     { accepted: [generation] },
     [{ accepted: {} }, ...damagedGenerations.map((one) => ({ accepted: [one] }))],
   ],
   [
     'a parked delivery',
-    (value) => publishedDelivery({ [parkedMemoField]: value }),
+    (value) => publishedDelivery({ parked: value }),
     parked,
     [{ reason: 'toString' }, { eventType: 'x' }, { receivedAt: 'never' }],
   ],
@@ -56,6 +55,22 @@ describe.each(readers)('what is published as %s', (_, read, ours, wrong) => {
   });
 });
 
+it.each(['credentialsRejected', 'scopeRejected', 'grantRejected', 'upstreamUnavailable'])(
+  'a lease may say %s',
+  (code) => {
+    expect(publishedLease({ lease: { ...lease, failure: { ...lease.failure, code } } })).toMatchObject({
+      failure: { code },
+    });
+  },
+);
+
 it('a run without a memo has published nothing', () => {
   for (const read of [publishedLease, publishedAddresses, publishedDelivery]) expect(read(undefined)).toBeNull();
+  expect(publishedMissed(undefined)).toEqual([]);
+});
+
+it('the notices that may be sent again are those in the memo, or none where another program wrote it', () => {
+  expect(publishedMissed({ missed: [missed] })).toEqual([missed]);
+  for (const wrong of [missed, [{ ...missed, number: '1' }], [{ ...missed, at: 'x' }]])
+    expect(publishedMissed({ missed: wrong })).toEqual([]);
 });

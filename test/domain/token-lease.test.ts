@@ -111,14 +111,15 @@ it.each([
 describe('the lease in the Temporal UI', () => {
   it('shows times and the id of the token, never the sealed token', () => {
     const markdown = describeLease(leaseWith('token-1')).replaceAll('\u00a0', '');
-    expect(markdown).toContain('| token | token-1 |');
-    expect(markdown).toContain('| expires | 2031-05-01T11:00:00.000Z |');
-    expect(markdown).toContain('| tokens so far | 1 |');
-    expect(markdown).not.toContain('sealed');
+    const rows = [
+      ...['|  |  |', '|---|---|', '| token | token-1 |', '| obtained | 2031-05-01T10:00:00.000Z |'],
+      ...['| renewed from | 2031-05-01T10:59:00.000Z |', '| expires | 2031-05-01T11:00:00.000Z |'],
+    ];
+    expect(markdown).toBe([...rows, '| tokens so far | 1 |'].join('\n'));
   });
 
   it('shows that there is no token, why, and when the lease asks again', () => {
-    expect(describeLease(emptyLease)).toContain('| none yet |');
+    expect(describeLease(emptyLease)).toMatch(/none yet \|\n\| obtained\s+\| - \|\n.* \| - \|\n.* \| - \|\n/);
     expect(describeLease(withTrouble(emptyLease, refused, start))).toMatch(
       /^\*\*Attention: scopeRejected\*\* since 2031-05-01 10:00:00 UTC: Not granted.\n\nAsked again from 2031-05-01 10:01:00 UTC\.\n\n\|/,
     );

@@ -4,7 +4,7 @@ import type { Watch } from '../../../src/domain/account.js';
 import { type AttentionCode, concernCodes } from '../../../src/domain/attention.js';
 import { iso } from '../../../src/domain/instant.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
-import { concernIn, defaultWatch, noWatch } from '../../../src/domain/order/concern.js';
+import { concernIn, defaultWatch, isBeforePickup, isNews, noWatch } from '../../../src/domain/order/concern.js';
 import {
   endStatuses,
   isSameStatus,
@@ -56,6 +56,30 @@ const order = (status: string, more: Partial<OpenOrder> = {}): OpenOrder => ({
   shown: null,
   now,
   ...more,
+});
+
+it.each([
+  ['what the run shows, in another spelling', false, { status: 'ROUTING' }, {}],
+  ['another status', true, { status: 'Confirmed' }, {}],
+  ['the first status', true, {}, { rawStatus: null }],
+  ['an end that the profile alone knows', true, { terminal: true }, {}],
+  ['another pick-up time', true, { details: { scheduledAt: iso(now + day) } }, { scheduledAt: iso(now + hour) }],
+  ['the same pick-up time', false, { details: { scheduledAt: iso(now + day) } }, { scheduledAt: iso(now + day) }],
+  ['no pick-up time', false, {}, { scheduledAt: iso(now + day) }],
+  ['a concern', true, {}, { since: iso(now - hour) }],
+  ['the concern that is shown', false, {}, { since: iso(now - hour), attention: 'stuckInStatus' as const }],
+  ['the concern no longer', true, {}, { attention: 'stuckInStatus' as const }],
+  ['no concern beside trouble of the worker', false, {}, { attention: 'forbidden' as const }],
+])('a reading that shows %s is news to the run: %s', (_, isIt, found, shown) => {
+  const reading = { status: 'Routing', rawStatus: 'Routing', terminal: false, details: null, ...found };
+  const key = { account: toAccountName('a'), orderId: toOrderId('1'), attention: null, scheduledAt: null };
+  const look = { ...key, rawStatus: 'Routing', since: iso(now), followedSince: iso(now), ...shown };
+  expect(isNews(reading, now, look, defaultWatch)).toBe(isIt);
+});
+
+it('a pick-up may be late until a driver is there, and not after an unknown word or an end', () => {
+  const before = [...rideStatuses, 'On hold'].filter(isBeforePickup);
+  expect(before).toEqual(['Pending', 'Reserved', 'Unreserved', 'Routing', 'Confirmed']);
 });
 
 const codeOf = (about: OpenOrder, watch: Watch = defaultWatch) => concernOf(about, watch)?.code ?? null;

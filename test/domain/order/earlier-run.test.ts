@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { toAccountName } from '../../../src/domain/keys.js';
+import { isUrlReceiver } from '../../../src/domain/notify/receivers.js';
 import {
   addedReceivers,
   afterEnd,
@@ -10,9 +11,10 @@ import {
   type OrderEnd,
   parseRunLeft,
   withDeliveries,
+  withObservation,
 } from '../../../src/domain/order/earlier-run.js';
 import { isRideReceiver } from '../../../src/domain/workflow-ids.js';
-import { after, claim, inputOf, trailOf } from './trails.js';
+import { after, claim, inputOf, reading, trailOf } from './trails.js';
 
 const receiver = (name: string) => ({ workflowId: name, signal: 's' });
 const [one, other] = [receiver('trip/1'), receiver('trip/2')];
@@ -27,6 +29,23 @@ describe('what comes to a run', () => {
     expect(claims).toEqual([a, b, a, b]);
     expect(seenDeliveries).toEqual([a.deliveryId, b.deliveryId]);
   });
+});
+
+it('a reading answers the deliveries that led to it, and trouble answers none', () => {
+  const [a, b] = [claim('Waiting'), claim()];
+  const before = { trail: trailOf('Pending'), claims: [a, b] };
+  expect(withObservation(before, reading('Waiting'), [a]).claims).toEqual([b]);
+  expect(withObservation(before, { kind: 'unknownOrder', reads: 1 }, [a]).claims).toEqual([a, b]);
+});
+
+it('what was left of a run is refused under its name', () => {
+  expect(() => parseRunLeft({})).toThrow(/^left\.trail: must be a JSON object$/);
+});
+
+it('a run keeps the receivers that were left to it beside those of its caller', () => {
+  const left = { ...leftBy(), receivers: [one] };
+  expect(atStart(inputOf({ notify: [other] }), after(1), left).receivers).toEqual([one, other]);
+  expect([one, hook].map(isUrlReceiver)).toEqual([false, true]);
 });
 
 describe('an order that is followed again', () => {

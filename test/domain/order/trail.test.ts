@@ -227,8 +227,19 @@ describe('a receiver', () => {
       [calm, worried],
       [withAttention({ ...late, message: '' }), worried],
       [calm, ofEarlierRelease],
+      [{ ...calm, outcome: 'stopped' as const }, calm],
+      [calm, null],
+      [toOrderChange(newTrail()), null],
     ] as const;
-    expect(pairs.map(([change, last]) => isChange(change, last))).toEqual([true, true, false, false]);
+    expect(pairs.map(([change, last]) => isChange(change, last))).toEqual([
+      true,
+      true,
+      false,
+      false,
+      true,
+      true,
+      false,
+    ]);
   });
 
   it('at a URL gets an event that names what has changed since the notice before', () => {

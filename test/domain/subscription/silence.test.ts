@@ -67,7 +67,22 @@ describe('deliveries', () => {
 
   it('are silent when enough orders ended and no delivery announced one', () => {
     expect([isSilent(5, 0), isSilent(4, 0), isSilent(0, 0), isSilent(100, 1)]).toEqual([true, false, false, false]);
-    expect(judged([countedFrom(now, 2), countedFrom(now, 3)]), 'several counts are added up').not.toBeNull();
+    expect(judged([countedFrom(now, 2), countedFrom(now, 3)]), 'several counts are added up').toMatchObject({
+      ...{ code: 'subscriptionSilent', since: iso(now) },
+      message: expect.stringContaining('5 orders ended unannounced within 1440 minutes. Orders are read on, faster.'),
+    });
+    expect(judged([countedFrom(now, 5), countedFrom(now, 0, 1)]), 'one delivery is enough').toBeNull();
+  });
+
+  it('are not judged without an address in force, without counts, or where they tell no status', () => {
+    const counts = [countedFrom(now, 9)];
+    const open = openSubscription(input);
+    expect(withCounts(open, input, counts, now)).toBe(open);
+    for (const [state, counted] of [
+      [{ ...subscribed(), eventType: 'business_report' } as const, counts],
+      [subscribed(), []],
+    ] as const)
+      expect(withCounts(state, input, counted, now)).toBe(state);
   });
 
   it('stay silent while few orders prove nothing, until the first one comes', () => {
@@ -80,5 +95,6 @@ describe('deliveries', () => {
       isResubscriptionDue({ ...subscribed(), silence: silent, resubscribedAt }, { ...input, resubscribe }, now);
     expect([isDue(null), isDue(iso(now - 24 * hour)), isDue(iso(now - 24 * hour + 1))]).toEqual([true, true, false]);
     expect(isDue(null, false)).toBe(false);
+    expect(isResubscriptionDue({ ...subscribed(), silence: null }, { ...input, resubscribe: true }, now)).toBe(false);
   });
 });

@@ -57,8 +57,8 @@ describe('the addresses of a subscription', () => {
 
   it('are refused and forgotten once their grace is over', () => {
     const state = registered(registered(empty, start), start, 10);
-    expect(nextEnd(state)).toBe(start + 10);
-    expect(withoutEnded(state, start + 9).ended).toEqual([]);
+    expect([nextEnd(state), nextEnd(registered(state, start + 5))]).toEqual([start + 10, start + 10]);
+    expect(withoutEnded(state, start + 9)).toEqual({ state, ended: [] });
     const { state: after, ended } = withoutEnded(state, start + 10);
     expect(ended.map(({ generation }) => generation)).toEqual([start.toString(36)]);
     expect(after.generations).toEqual([state.generations[0]]);
@@ -121,6 +121,42 @@ it('a subscription never accepts less than the service may deliver to, whatever 
 });
 
 describe('the status of a subscription', () => {
+  it('is that of its addresses: asked for, in force, replaced, ended', () => {
+    const times = { createdAt: '2031-05-01T10:00:00.123456789Z', updatedAt: '2031-05-01T10:00:01Z' };
+    const first = withSubscriber(
+      openGeneration(empty, start),
+      { ...registration, subscriber: { id: 'a', ...times } },
+      {
+        graceMs: hour,
+        now: start,
+      },
+    );
+    const { generations, ...rest } = toSubscriptionStatus(registered(first, start + 1), false);
+    const { account, eventType, publicUrl } = empty;
+    expect(rest).toEqual({ account, eventType, publicUrl, state: 'active', stillRegistered: [], attention: null });
+    expect(generations).toMatchObject([{ state: 'current', createdAt: null, updatedAt: null }, { subscriberId: 'a' }]);
+    expect(generations[1]).toEqual({
+      ...{ generation: start.toString(36), publicUrl, openedAt: iso(start), until: iso(start + 1 + hour), ...times },
+      ...{ state: 'replaced', subscriberId: 'a', isSecretKnown: true },
+    });
+    const stateOf = (state: SubscriptionState, isEnded = false) => toSubscriptionStatus(state, isEnded).state;
+    expect([stateOf(empty), stateOf(openGeneration(empty, start)), stateOf(first, true)]).toEqual([
+      ...['subscribing', 'subscribing', 'ended'],
+    ]);
+  });
+
+  it('tells the ingress the secret, or that it was lost, and until when the address is open', () => {
+    const state = openGeneration(registered(lost(empty, start), start + 1), start + 2);
+    expect(accepted(state)).toEqual([
+      { generation: (start + 2).toString(36), until: null, secrets: [], isSecretLost: false },
+      { generation: (start + 1).toString(36), until: null, secrets: ['sealed'], isSecretLost: false },
+      { generation: start.toString(36), until: iso(start + 1 + hour), secrets: [], isSecretLost: true },
+    ]);
+    const judged = (name: number, now: number) => findGeneration(toSubscriptionMemo(state), name.toString(36), now);
+    expect(judged(start, start + hour)).toMatchObject({ isSecretLost: true });
+    expect([judged(start, start + 1 + hour), judged(start + 3, start)]).toEqual(['ended', 'unknown']);
+  });
+
   it('names each subscriber that is left behind once, the newest 200', () => {
     const ids = Array.from({ length: 250 }, (_, index) => `sub-${index}`);
     const { stillRegistered } = withStillRegistered(withStillRegistered(empty, ids), ['sub-249', 'last']);
@@ -133,9 +169,17 @@ describe('a subscription in the Temporal UI', () => {
   const status = toSubscriptionStatus(registered(empty, start), false);
 
   it('shows its addresses with their subscribers', () => {
-    const rows = describeSubscription(status).replaceAll('\u00a0', '').split('\n');
-    expect(rows[0]).toBe('**active**: status_changed to https://rides.example');
-    expect(rows).toContain(`| ${start.toString(36)} | current | 2031-05-01 10:00:00 | - | sub | yes |`);
+    const state = openGeneration(registered(lost(empty, start), start + 1), start + 2);
+    expect(describeSubscription(toSubscriptionStatus(state, false)).replaceAll('\u00a0', '')).toBe(
+      [
+        '**active**: status_changed to https://rides.example\n',
+        '| address | state | opened (UTC) | accepted until (UTC) | subscriber | secret known |',
+        '|---|---|---|---|---|---|',
+        `| ${(start + 2).toString(36)} | requested | 2031-05-01 10:00:00 | - | - | no |`,
+        `| ${(start + 1).toString(36)} | current | 2031-05-01 10:00:00 | - | sub | yes |`,
+        `| ${start.toString(36)} | unclear | 2031-05-01 10:00:00 | 2031-05-01 11:00:00 | - | no |`,
+      ].join('\n'),
+    );
   });
 
   it('shows what needs a person, and what the service still has', () => {
