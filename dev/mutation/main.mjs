@@ -2,6 +2,7 @@
 // test notices. It ends with 1 when more than 15 of 100 stay unnoticed. Files limit it: `-- domain src/domain/call.ts`. `--incremental`
 // repeats only what the changes since the last such run concern.
 import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { Stryker } from '@stryker-mutator/core';
 import { scopes } from './scopes.mjs';
 
@@ -17,7 +18,8 @@ const kept = `.faretrail/mutation/${scope}`;
 const mutants = await new Stryker({
   mutate: files.length > 0 ? files : scopes[scope].mutate,
   ignorePatterns: ['/dist', '/dist.next', '/deploy', '/examples', '/dev/mutation/node_modules'],
-  testRunner: 'vitest',
+  testRunner: scopes[scope].runner ?? 'vitest',
+  plugins: ['@stryker-mutator/*', fileURLToPath(new URL('./replay-runner.mjs', import.meta.url))],
   vitest: { configFile: 'dev/mutation/vitest.config.mjs' },
   concurrency: 2,
   timeoutMS: 20_000, // a busy machine is slow; an endless loop ends earlier, at a hundred times the usual count of hits
@@ -30,7 +32,8 @@ const mutants = await new Stryker({
   htmlReporter: { fileName: `${kept}.html` },
   clearTextReporter: { reportMutants: false, reportTests: false },
   thresholds: { high: 95, low: 85, break: 85 },
-  ignoreStatic: process.env.NOSTATIC === '1', jsonReporter: { fileName: `${kept}.json` },
+  ignoreStatic: process.env.NOSTATIC === '1',
+  jsonReporter: { fileName: `${kept}.json` },
   warnings: { slow: false },
   logLevel: 'warn',
 }).runMutationTest();

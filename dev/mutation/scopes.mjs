@@ -4,4 +4,5 @@ export const scopes = {
     mutate: ['src/domain/**/*.ts'],
     tests: ['test/{domain,contracts}/**/*.test.ts', 'test/activities/{call,order,token}/**/*.test.ts'],
   },
+  workflows: { mutate: ['src/workflows/**/*.ts'], runner: 'replays' },
 };

@@ -1,3 +1,5 @@
+import { deepStrictEqual } from 'node:assert';
+
 type Fields = Record<string, unknown>;
 
 /** What a run did, in its order, by the kind of event that the server writes for it. */
@@ -45,7 +47,7 @@ const isSomething = (value: unknown): boolean => (isFields(value) ? Object.keys(
 
 /** The same for a command and for its event. */
 function plain(value: unknown, isMap = false): unknown {
-  if (Array.isArray(value)) return value.map((each) => plain(each));
+  if (Array.isArray(value)) return Array.from(value, (each) => plain(each)); // ours: that of a run has another prototype
   if (!isFields(value)) return value;
   if ('low' in value) return Number(value.low);
   if ('seconds' in value || 'nanos' in value)
@@ -124,4 +126,12 @@ export function sentDeeds(activations: Command[][], taskQueue: string): Deeds {
     });
   });
   return byKind(all);
+}
+
+const endings = ['workflowExecutionContinuedAsNew', 'workflowExecutionCompleted', 'workflowExecutionFailed'];
+
+/** Throws unless the run does to the letter what its history says. A history may lack the end that the run comes to in its last task. */
+export function requireDeeds(deeds: Deeds, recorded: Deeds): void {
+  const compared = Object.entries(deeds).filter(([kind]) => recorded[kind] || !endings.includes(kind));
+  deepStrictEqual(Object.fromEntries(compared.sort()), Object.fromEntries(Object.entries(recorded).sort()));
 }

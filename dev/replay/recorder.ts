@@ -1,10 +1,12 @@
-import { proxySinks, type Sinks, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { type ActivateInput, proxySinks, type Sinks, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
+import type { Command } from './deeds.js';
 
 /** What the process learns of a run that is replayed. */
 export interface ReplaySinks extends Sinks {
   replay: {
     /** The commands of one activation, as the SDK has them. */
-    concluded(commands: object[]): void;
+    concluded(commands: Command[]): void;
     /** Mutants that the run has reached since the last call; nothing without mutants. */
     reached(mutants: string[]): void;
   };
@@ -12,15 +14,29 @@ export interface ReplaySinks extends Sinks {
 
 const { replay } = proxySinks<ReplaySinks>();
 
+/** For mutations of this code: which one is on, and which were met since the last call. Only a bundle for mutations has it. */
+interface Mutation {
+  choose(mutant: string): void;
+  takeReached(): string[];
+}
+const { mutation } = globalThis as { mutation?: Mutation };
+
+const headersOf = ({ activation }: ActivateInput) =>
+  activation.jobs?.find(({ initializeWorkflow }) => initializeWorkflow)?.initializeWorkflow?.headers;
+
 /** Tells of what workflows do, and changes nothing of it. */
 export const interceptors: WorkflowInterceptorsFactory = () => ({
   internals: [
     {
+      activate(input, next) {
+        const { mutant } = headersOf(input) ?? {};
+        if (mutant) mutation?.choose(defaultPayloadConverter.fromPayload(mutant));
+        next(input);
+      },
       concludeActivation(input, next) {
         const output = next(input);
-        replay.concluded([...output.commands]);
-        const { takeReached } = globalThis as { takeReached?: () => string[] };
-        if (takeReached) replay.reached(takeReached());
+        replay.concluded([...output.commands] as unknown as Command[]);
+        if (mutation) replay.reached(mutation.takeReached());
         return output;
       },
     },

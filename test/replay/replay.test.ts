@@ -3,8 +3,7 @@ import { basename } from 'node:path';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Deeds, recordedDeeds } from '../../dev/replay/deeds.js';
-import { bundleRecorded, type Replayer, startReplayer } from '../../dev/replay/replayer.js';
+import { bundleRecorded, type Replayer, replayToTheLetter, startReplayer } from '../../dev/replay/replayer.js';
 import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import { isLong } from '../support/long.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
@@ -72,24 +71,9 @@ for (const [group, paths] of Object.entries(groups)) {
   });
 }
 
-/** What today's code does in another way than the code that made the histories. */
-const doneAnew: Record<string, Deeds> = {
-  // Its last task found the result of a read and signals. Another of them wins today, and the next run reads again.
-  'order-with-too-many-signals': { workflowExecutionContinuedAsNew: [expect.anything()] },
-};
-const optionsAnew: Record<string, object> = { watchResets: { startToCloseTimeout: 60_000 } };
-
-function expectedDeeds(name: string, events: object[]): Deeds {
-  const { activityTaskScheduled = [], ...deeds } = recordedDeeds(events);
-  const scheduled = activityTaskScheduled.map((deed) => ({ ...deed, ...optionsAnew[String(deed.activityType)] }));
-  return { ...deeds, ...(scheduled.length > 0 && { activityTaskScheduled: scheduled }), ...doneAnew[name] };
-}
-
 describe('a recorded history replays on the code of today, which does the same to the letter', () => {
   it.each(historyFiles().map((file) => ({ name: basename(file, '.json'), file })))('$name', async ({ name, file }) => {
-    const { events } = JSON.parse(read(file));
-    const { deeds } = await replayText(read(file));
-    expect(deeds).toMatchObject(expectedDeeds(name, historyFromJSON({ events }).events ?? []));
+    await replayToTheLetter(replayer, name, read(file));
   });
 
   it('is kept of every path', () => {
