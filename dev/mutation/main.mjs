@@ -28,12 +28,10 @@ const mutants = await new Stryker({
   incremental: more.includes('--incremental'),
   incrementalFile: `${kept}-incremental.json`,
   tempDirName: '.faretrail/mutation/copies',
-  reporters: ['json', process.stdout.isTTY ? 'progress' : 'progress-append-only', 'html', 'clear-text'],
+  reporters: [process.stdout.isTTY ? 'progress' : 'progress-append-only', 'html', 'clear-text'],
   htmlReporter: { fileName: `${kept}.html` },
   clearTextReporter: { reportMutants: false, reportTests: false },
   thresholds: { high: 95, low: 85, break: 85 },
-  ignoreStatic: process.env.NOSTATIC === '1',
-  jsonReporter: { fileName: `${kept}.json` },
   warnings: { slow: false },
   logLevel: 'warn',
 }).runMutationTest();

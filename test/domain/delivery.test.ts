@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readDeliveries } from '../../src/domain/delivery.js';
-import { toAccountName, toOrderId } from '../../src/domain/keys.js';
+import {
+  type Delivery,
+  isEndParkReason,
+  isReadable,
+  parkReasons,
+  readDeliveries,
+  takingRunId,
+  toDeliveryNotice,
+} from '../../src/domain/delivery.js';
+import { type DeliveryId, toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { describeParked, type ParkedDelivery } from '../../src/domain/parked.js';
 import { forAny } from '../support/for-any.js';
 
@@ -12,6 +20,31 @@ const notice = {
   receivedAt: '2031-05-01T09:59:58.000Z',
 };
 const unreadable = { deliveryId: '', eventType: 'unknown', receivedAt: now };
+
+it.each([
+  ['status_changed', '4711', 'order/business/4711'],
+  ['business_report', '4711', 'report/business/4711'],
+  ['business_report', null, `report/business/${notice.deliveryId}`],
+] as const)('a delivery of %s about order %j goes to the run %s', (eventType, id, runId) => {
+  const orderId = id && toOrderId(id);
+  expect(takingRunId({ account: toAccountName('business'), eventType, orderId, deliveryId: notice.deliveryId })).toBe(
+    runId,
+  );
+});
+
+it('a run gets of a delivery what it needs, and none of what the ingress keeps', () => {
+  const fields = {
+    account: toAccountName('business'),
+    orderId: toOrderId('1'),
+    sealed: 'x',
+    parkReason: 'wrongSecret',
+  };
+  const delivery = { ...notice, ...fields, deliveryId: notice.deliveryId as DeliveryId } as Delivery;
+  expect(toDeliveryNotice(delivery)).toEqual(notice);
+  const more = { status: 'Driving', traceparent: '00-1' };
+  expect(toDeliveryNotice({ ...delivery, ...more })).toStrictEqual({ ...notice, ...more });
+  expect([notice, unreadable].map(isReadable)).toEqual([true, false]);
+});
 
 describe('the argument of deliveryReceived', () => {
   it('is read as the deliveries it holds, in their order', () => {
@@ -75,8 +108,18 @@ describe('a parked delivery in the Temporal UI', () => {
 
   it('says why it waits, and the commands that end it', () => {
     const text = describeParked(waiting);
-    expect(text).toContain('**Waits for a person**: no order id was found in it.');
-    expect(text).toContain(`\`faretrail delivery route business ${deliveryId} --order ID\``);
+    expect(text).toBe(
+      [
+        '**Waits for a person**: no order id was found in it.\n',
+        'status_changed of account business, received at 2031-05-01 10:00:00 UTC.\n',
+        `- \`faretrail delivery parked --account business --open ${deliveryId}\``,
+        `- \`faretrail delivery route business ${deliveryId} --order ID\``,
+        `- \`faretrail delivery discard business ${deliveryId} --reason R\``,
+      ].join('\n'),
+    );
+    for (const reason of parkReasons)
+      expect(describeParked({ ...waiting, reason })).toMatch(/^\*\*Waits for a person\*\*: [a-z ,]{20,}\.\n/);
+    expect(parkReasons.filter(isEndParkReason)).toEqual(['followingStopped', 'endUnreadable']);
   });
 
   it('of an order whose following was stopped names the order, to be followed again', () => {
@@ -87,11 +130,13 @@ describe('a parked delivery in the Temporal UI', () => {
   });
 
   it('names the order that it was routed to, why it was discarded or that it expired, and then offers no command', () => {
-    expect(describeParked({ ...waiting, outcome: 'routed', orderId: 'a|b' })).toContain('to order a b.');
+    expect(describeParked({ ...waiting, outcome: 'routed', orderId: 'a|b' })).toContain('**Routed** to order a b.');
     const discarded = describeParked({ ...waiting, outcome: 'discarded', discardReason: 'a test' });
     expect(discarded).toContain('**Discarded**: a test');
     const expired = describeParked({ ...waiting, outcome: 'expired' });
-    expect(expired).toContain('**Expired**');
-    expect(discarded + expired).not.toContain('faretrail');
+    expect(expired).toBe(
+      '**Expired**: it waited for 30 days without a decision.\n\nstatus_changed of account business, received at 2031-05-01 10:00:00 UTC.',
+    );
+    expect(discarded).not.toContain('faretrail');
   });
 });

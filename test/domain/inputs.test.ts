@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { businessOperations, parseBusinessCallInput } from '../../src/domain/call.js';
 import { parkReasons } from '../../src/domain/delivery.js';
-import { InvalidInput } from '../../src/domain/errors.js';
-import { checkProgress } from '../../src/domain/input-fields.js';
+import { cannotListen, InvalidInput } from '../../src/domain/errors.js';
+import { checkProgress, parseNoInput, UndecodablePayload } from '../../src/domain/input-fields.js';
 import { readJson } from '../../src/domain/json.js';
+import { parseNoticesInput } from '../../src/domain/notify/notices.js';
+import { parseOperatorEventsInput } from '../../src/domain/notify/operator.js';
+import { operator, shownUrl, store, toReceiver } from '../../src/domain/notify/receivers.js';
 import { parseFollowOrderInput, parseFollowRequest, parseReasonInput } from '../../src/domain/order/input.js';
 import { parseParkedDeliveryInput, parseRouteInput } from '../../src/domain/parked.js';
 import { parseCompanyReportInput } from '../../src/domain/report.js';
@@ -14,6 +17,9 @@ import {
   parseRotateInput,
   parseSubscriptionInput,
 } from '../../src/domain/subscription/subscription.js';
+import { emptyLease, parseAccessTokenInput } from '../../src/domain/token-lease.js';
+import { parseAccountWatchInput } from '../../src/domain/watch.js';
+import { isLoopbackAddress, toOrigin } from '../../src/domain/web-address.js';
 
 const notify = [{ workflowId: 'trip/9', signal: 'changed' }];
 const parked = {
@@ -161,6 +167,37 @@ describeInput('a change of a ride that is sent for a caller', parseChangeRideInp
   [{ change: 'resolveRide', argument: { tryAgain: false } }, 'tryAgain'],
 ]);
 
+const lease = { account: 'partner', scope: `${'a'.repeat(994)} order`, credentialId: '0123456789abcdef' };
+describeInput('accessToken', parseAccessTokenInput, lease, { lease: emptyLease, maxEvents: 5 }, [
+  ...['order finance', 'a  b', 7, `a${lease.scope}`].map((scope) => ({ scope })),
+  ...['0123456789abcde', '0123456789abcdef0', 'x0123456789abcdef', 7].map((credentialId) => ({ credentialId })),
+  ...[{ account: 'A' }, { maxEvents: 0 }, { token: 1 }],
+  [{ lease: {} }, 'lease.token: must be a JSON object'],
+  [{ lease: { ...emptyLease, renewals: -1 } }, 'lease.renewals: must be a whole number'],
+]);
+
+describeInput('accountWatch', parseAccountWatchInput, { account: 'partner' }, {}, [{ account: 'A' }, { orders: 1 }]);
+
+const need = { workflowType: 'followOrder', workflowId: 'order/partner/1', account: 'partner', code: 'latePickup' };
+describeInput('operatorEvents', parseOperatorEventsInput, {}, { known: [need], told: 0, everyMs: 1 }, [
+  ...[{ known: {} }, { told: -1 }, { everyMs: 0 }, { every: 1 }],
+  [{ known: [{ ...need, code: '' }] }, 'known[0].code: must be a text'],
+  [{ known: [{ ...need, name: 'Ada' }] }, 'known[0]: unknown field "name"'],
+]);
+
+const at = '2031-05-01T10:00:00.000Z';
+const notice = { number: 1, at, type: 'order.changed', data: {}, to: 'https://rides.example/', isLast: false };
+const refusal = { reason: 'refused', status: 400, missedAt: at, why: 'HTTP 400' };
+const waiting = { waiting: [notice, { ...notice, to: store, resentAt: at }], isEnded: false, maxWaiting: 3 };
+const none = { ...waiting, missed: null, gone: null };
+describeInput('notices', parseNoticesInput, none, { kept: [{ notice: { ...notice, to: operator }, ...refusal }] }, [
+  ...[{ waiting: {} }, { isEnded: 'no' }, { maxWaiting: -1 }, { kept: 1 }, { more: 1 }, { missed: 1 }],
+  [{ gone: 'a stranger' }, 'gone: must be an https URL'],
+  [{ waiting: [{ ...notice, number: -1 }] }, 'waiting[0].number: must be a whole number'],
+  [{ missed: { count: 1, last: 1 } }, 'missed.why: must be a text'],
+  [{ kept: [{ notice, ...refusal, status: 'x' }] }, 'kept[0].status: must be a whole number'],
+]);
+
 it('a number is taken for an order id or a reference field id', () => {
   expect(parseFollowOrderInput({ ...partnerOrder, orderId: 4711 })).toEqual(partnerOrder);
   expect(parseCompanyReportInput({ account: 'business', orderId: 4711 })).toMatchObject({ orderId: '4711' });
@@ -244,7 +281,44 @@ it('a change of a ride may be an update of its order', () => {
 });
 
 it.each([{ maxEvents: 0 }, { maxEvents: 0.5 }, { limits: { most: 0 } }])('%j is no progress of a run', (given) => {
-  expect(() => checkProgress(given, false)).toThrow('must be a positive whole number');
+  expect(() => checkProgress(given, false)).toThrow(/^(maxEvents|most): must be a positive whole number$/);
+  expect(() => checkProgress(given, true)).not.toThrow();
+});
+
+it('the progress of a run that begins is limits that are numbers, and what is left of a run before it', () => {
+  for (const given of [
+    undefined,
+    null,
+    {},
+    { limits: {}, maxEvents: null },
+    { limits: { most: 1 }, maxEvents: 1, left: 0 },
+  ])
+    expect(() => checkProgress(given, false)).not.toThrow();
+  for (const [given, words] of [
+    [{ trail: {} }, 'progress: unknown field "trail"'],
+    [7, 'progress: must be a JSON object'],
+    [{ limits: [] }, 'limits: must be a JSON object'],
+    [{ limits: { ['x'.repeat(50)]: 'SECRET' } }, `${'x'.repeat(40)}: must be a positive whole number`],
+  ] as const)
+    expect(() => checkProgress(given, false)).toThrow(words);
+});
+
+it('a message without argument takes nothing else, and what cannot be decoded is refused as such', () => {
+  for (const given of [undefined, null, {}]) expect(parseNoInput(given)).toBeUndefined();
+  for (const given of [{ reason: 'x' }, 7, []]) expect(() => parseNoInput(given)).toThrow(InvalidInput);
+  const damaged = new UndecodablePayload('not JSON');
+  expect(() => parseNoInput(damaged)).toThrow(new InvalidInput('input: cannot be decoded: not JSON'));
+  expect(() => toReceiver(damaged, 'notify')).toThrow(new InvalidInput('notify: cannot be decoded: not JSON'));
+});
+
+it('an error has a name, a code and a cause', () => {
+  const cause = Object.assign(new Error('in use'), { code: 'EADDRINUSE' });
+  const error = cannotListen('CannotListen', 'PORT', '127.0.0.1:80', cause);
+  expect(error).toMatchObject({ name: 'FaretrailError', code: 'CannotListen', cause });
+  expect(error.message).toBe('PORT: cannot listen at 127.0.0.1:80 (EADDRINUSE)');
+  for (const other of ['why', new Error('why')])
+    expect(cannotListen('C', 'PORT', 'here', other).message).toBe('PORT: cannot listen at here (no reason given)');
+  expect(new InvalidInput('no', { cause })).toMatchObject({ name: 'InvalidInput', code: 'InvalidInput', cause });
 });
 
 const noWebAddresses = [
@@ -269,6 +343,26 @@ describe('a public URL', () => {
     expect(() => parseMoveInput({ publicUrl: given })).toThrow('publicUrl: must be an https URL');
     expect(() => parseMoveInput({ publicUrl: given })).not.toThrow('SECRET');
   });
+});
+
+it.each([
+  ['https://Rides.example/', 'https://rides.example', false],
+  ['http://127.10.200.30:81', 'http://127.10.200.30:81', true],
+  ['http://localhost', 'http://localhost', true],
+  ['https://[::1]', 'https://[::1]', true],
+  ['https://127.0.0.1.rides.example', 'https://127.0.0.1.rides.example', false],
+  ['https://rides.example/base', undefined, false],
+  ['http://rides.example', undefined, false],
+])('the origin of %s is %s, of this machine: %s', (given, origin, isOfMachine) => {
+  expect(toOrigin(given)).toBe(origin);
+  expect(isLoopbackAddress(given)).toBe(isOfMachine);
+});
+
+it('of a URL people see the host alone', () => {
+  const shown = ['https://rides.example:8443/SECRET', `https://${'a.'.repeat(60)}example`, store, operator].map(
+    shownUrl,
+  );
+  expect(shown).toEqual(['rides.example:8443', 'a.'.repeat(50), 'the store', 'operator']);
 });
 
 describe('a receiver', () => {

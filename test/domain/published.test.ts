@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { UndecodablePayload } from '../../src/domain/input-fields.js';
+import { missedMemoField } from '../../src/domain/notify/notices.js';
 import { parkedMemoField } from '../../src/domain/parked.js';
-import { publishedAddresses, publishedDelivery, readTrail } from '../../src/domain/published.js';
+import { publishedAddresses, publishedDelivery, publishedMissed, readTrail } from '../../src/domain/published.js';
 import { subscriptionMemoField } from '../../src/domain/subscription/subscription.js';
 import { emptyLease, publishedLease } from '../../src/domain/token-lease.js';
 
@@ -19,6 +20,7 @@ const parked = {
 };
 const orderOfTrail = { account: 'a', orderId: '1', status: null, outcome: null, terminal: false };
 const trail = { ...orderOfTrail, timeline: [], deliveries: { received: 0, duplicate: 0 } };
+const missed = { number: 1, type: 'order.changed', at, to: 'the store', reason: 'refused', status: 400, missedAt: at };
 const damagedGenerations = [null, { ...generation, secrets: [5] }, { ...generation, generation: '../x' }];
 
 const readers: [string, (value: unknown) => unknown, object, object[]][] = [
@@ -58,4 +60,11 @@ describe.each(readers)('what is published as %s', (_, read, ours, wrong) => {
 
 it('a run without a memo has published nothing', () => {
   for (const read of [publishedLease, publishedAddresses, publishedDelivery]) expect(read(undefined)).toBeNull();
+  expect(publishedMissed(undefined)).toEqual([]);
+});
+
+it('the notices that may be sent again are those in the memo, or none where another program wrote it', () => {
+  expect(publishedMissed({ [missedMemoField]: [missed] })).toEqual([missed]);
+  for (const wrong of [missed, [{ ...missed, number: '1' }], [{ ...missed, at: 'x' }]])
+    expect(publishedMissed({ [missedMemoField]: wrong })).toEqual([]);
 });

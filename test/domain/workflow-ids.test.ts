@@ -2,6 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { businessOperations } from '../../src/domain/call.js';
 import { isOrderId, toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
+import { quote } from '../../src/domain/search-attribute-names.js';
+import { eventTypes } from '../../src/domain/subscription/subscription.js';
+import { accountQueueOf, defaultTaskQueue, watchQueueOf } from '../../src/domain/task-queues.js';
 import * as ids from '../../src/domain/workflow-ids.js';
 import { forAny } from '../support/for-any.js';
 
@@ -33,7 +36,11 @@ const row = <Key>(
   of,
   read,
   strange,
-  back: () => forAny(keys, (key) => void expect(read(make(key))).toEqual(key)),
+  back: () =>
+    forAny(keys, (key) => {
+      const id = make(key);
+      expect([read(id), read(`x${id}`), read(`${id}/`)]).toEqual([key, undefined, undefined]);
+    }),
   spelt: spelt.map(([key, id]) => [make(key), id]),
 });
 
@@ -85,6 +92,30 @@ describe.each([
     ['ride/business', 'ride/business/a/b', 'ride/Business/a', 'order/business/a', 'ride/business/ '],
   ),
   row(
+    'subscription',
+    ids.subscriptionId,
+    ids.fromSubscriptionId,
+    fc.record({ account, eventType: fc.constantFrom(...eventTypes) }),
+    [[{ account: business, eventType: 'status_changed' }, 'subscription/business/status_changed']],
+    ['', 'subscription/business', 'subscription/business/order_created', 'subscription/Business/status_changed'],
+  ),
+  row(
+    'company report',
+    ids.companyReportId,
+    ids.fromCompanyReportId,
+    fc.record({ account, about: orderId }),
+    [[{ account: business, about: toOrderId('4711') }, 'report/business/4711']],
+    ['', 'report/business', 'report/business/a/b', 'report/Business/1', 'report/business/ 1'],
+  ),
+  row(
+    'parked delivery',
+    ids.parkedDeliveryId,
+    ids.fromParkedDeliveryId,
+    fc.record({ account, deliveryId: fc.stringMatching(/^[0-9a-f]{32}$/) }),
+    [[{ account: business, deliveryId: '0f'.repeat(16) }, `parked/business/${'0f'.repeat(16)}`]],
+    ['', 'parked/business', 'parked/business/0f', `parked/Business/${'0f'.repeat(16)}`],
+  ),
+  row(
     'run of notices',
     ids.noticesId,
     ids.fromNoticesId,
@@ -120,5 +151,23 @@ it('an id that no program reads back has the spelling that other programs rely o
   expect(ids.changeRideId({ account: business, requestId: 'trip-9', changeId })).toBe(
     `change/business/trip-9/${changeId}`,
   );
-  expect(ids.companyReportId({ account: business, about: toOrderId('4711') })).toBe('report/business/4711');
+  expect(ids.operatorEventsId('rides')).toBe('operator/rides');
+});
+
+it('the watch of an account and its queues bear the name of the main task queue', () => {
+  expect(ids.accountWatchId(business, defaultTaskQueue)).toBe('watch/business');
+  expect(ids.accountWatchId(business, 'rides')).toBe('watch/business/rides');
+  expect(['watch/business', 'watch/business/rides'].map(ids.fromAccountWatchId)).toEqual(
+    Array(2).fill({ account: business }),
+  );
+  for (const other of ['', 'watch', 'watch/Business', 'watch/business/', 'xwatch/business', 'order/business/1'])
+    expect(ids.fromAccountWatchId(other)).toBeUndefined();
+  expect([accountQueueOf('rides', business), watchQueueOf('rides', business)]).toEqual([
+    'rides.business',
+    'rides.business.watch',
+  ]);
+});
+
+it('a text in a query of visibility cannot leave its quotes', () => {
+  expect(quote("a'b\\c OR 'd")).toBe("'a\\'b\\\\c OR \\'d'");
 });

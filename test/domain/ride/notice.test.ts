@@ -6,6 +6,8 @@ import {
   openRide,
   type RideNotice,
   type RideStanding,
+  rideCancelled,
+  toRideEvent,
   toRideNotice,
 } from '../../../src/domain/ride/ride.js';
 
@@ -55,4 +57,17 @@ it('URLs of a ride are told each change of its order, its attention and its end 
       expect(told.map(known)).toEqual(live.filter((one, index) => index > 0 && one !== live[index - 1]));
     }),
   );
+});
+
+it.each([
+  [rideCancelled, rideCancelled],
+  [
+    { type: 'OutcomeUnknown', message: 'Given up by a person: Ada told me.' },
+    { type: 'OutcomeUnknown', message: 'Given up by a person.' },
+  ],
+  [null, null],
+])('a notice says why a ride ended, and keeps the words of a person to itself: %j', (failure, told) => {
+  const { status: _, ...standing } = { ...open, stage: 'ended' } as const;
+  const notice = toRideNotice({ ...standing, status: 'Driving' }, failure);
+  expect(toRideEvent(notice)).toEqual({ type: 'ride.changed', data: { ...standing, failure: told } });
 });
