@@ -50,8 +50,7 @@ class ReplayRunner {
 
   async dryRun() {
     this.replayer = this.start();
-    const [first] = this.histories;
-    const loaded = await replayToTheLetter(this.replayer, first.name, first.json);
+    const loaded = new Set();
     const perTest = {};
     const tests = [];
     const toCounts = (ids) => Object.fromEntries([...ids].map((id) => [id, 1]));
@@ -59,13 +58,15 @@ class ReplayRunner {
       const startedAt = performance.now();
       const test = { id: name, name, fileName: `${folder}/${name}.json`, status: TestStatus.Success };
       await replayToTheLetter(this.replayer, name, json).then(
-        (reached) => (perTest[name] = toCounts(reached)),
+        ({ reached, early }) => {
+          perTest[name] = toCounts(reached);
+          for (const id of early) loaded.add(id);
+        },
         ({ message }) => Object.assign(test, { status: TestStatus.Failed, failureMessage: message }),
       );
       tests.push({ ...test, timeSpentMs: performance.now() - startedAt });
     }
-    const again = perTest[first.name];
-    const mutantCoverage = { static: toCounts([...loaded].filter((id) => !again[id])), perTest };
+    const mutantCoverage = { static: toCounts(loaded), perTest };
     return { status: DryRunStatus.Complete, tests, mutantCoverage };
   }
 

@@ -7,8 +7,8 @@ export interface ReplaySinks extends Sinks {
   replay: {
     /** The commands of one activation, as the SDK has them. */
     concluded(commands: Command[]): void;
-    /** Mutants that the run has reached since the last call; nothing without mutants. */
-    reached(mutants: string[]): void;
+    /** Mutants that the run has met since the last call; `early` those that no activation can switch on: in the code that loads it. */
+    reached(mutants: string[], early: string[]): void;
   };
 }
 
@@ -25,20 +25,23 @@ const headersOf = ({ activation }: ActivateInput) =>
   activation.jobs?.find(({ initializeWorkflow }) => initializeWorkflow)?.initializeWorkflow?.headers;
 
 /** Tells of what workflows do, and changes nothing of it. */
-export const interceptors: WorkflowInterceptorsFactory = () => ({
-  internals: [
-    {
-      activate(input, next) {
-        const { mutant } = headersOf(input) ?? {};
-        if (mutant) mutation?.choose(defaultPayloadConverter.fromPayload(mutant));
-        next(input);
+export const interceptors: WorkflowInterceptorsFactory = () => {
+  const early = mutation?.takeReached() ?? []; // the interceptors of the workflows stand before these
+  return {
+    internals: [
+      {
+        activate(input, next) {
+          const { mutant } = headersOf(input) ?? {};
+          if (mutant) mutation?.choose(defaultPayloadConverter.fromPayload(mutant));
+          next(input);
+        },
+        concludeActivation(input, next) {
+          const output = next(input);
+          replay.concluded([...output.commands] as unknown as Command[]);
+          if (mutation) replay.reached(mutation.takeReached(), early.splice(0));
+          return output;
+        },
       },
-      concludeActivation(input, next) {
-        const output = next(input);
-        replay.concluded([...output.commands] as unknown as Command[]);
-        if (mutation) replay.reached(mutation.takeReached());
-        return output;
-      },
-    },
-  ],
-});
+    ],
+  };
+};

@@ -8,11 +8,15 @@ import { toWorkerDataConverter } from '../../src/sealing/data-converter.js';
 import { type Command, type Deeds, recordedDeeds, requireDeeds, sentDeeds } from './deeds.js';
 import type { ReplaySinks } from './recorder.js';
 
-/** What a run did in its replay, if its bundle has our recorder. */
-export interface Replayed {
-  deeds: Deeds;
-  /** The mutants that it met. */
+/** The mutants that a run met, and those that its worker met when it loaded the run. */
+export interface Met {
   reached: Set<string>;
+  early: Set<string>;
+}
+
+/** What a run did in its replay, if its bundle has our recorder. */
+export interface Replayed extends Met {
+  deeds: Deeds;
 }
 
 /** One worker that replays histories one after the other: to start one for each takes far longer than the replay. */
@@ -24,10 +28,9 @@ export interface Replayer {
   close(): Promise<void>;
 }
 
-interface Told {
+interface Told extends Met {
   taskQueue: string;
   activations: Command[][];
-  reached: Set<string>;
 }
 
 export function startReplayer(workflowBundle: NonNullable<WorkerOptions['workflowBundle']>): Replayer {
@@ -35,8 +38,8 @@ export function startReplayer(workflowBundle: NonNullable<WorkerOptions['workflo
   const waiting: ((end: Replayed | Error) => void)[] = [];
   /** By run. */
   const told = new Map<string, Told>();
-  const toldBy = ({ runId, taskQueue }: WorkflowInfo): Told => {
-    const given = told.get(runId) ?? { taskQueue, activations: [], reached: new Set() };
+  const toldBy = ({ runId, taskQueue }: Pick<WorkflowInfo, 'runId' | 'taskQueue'>): Told => {
+    const given = told.get(runId) ?? { taskQueue, activations: [], reached: new Set(), early: new Set() };
     told.set(runId, given);
     return given;
   };
@@ -45,8 +48,9 @@ export function startReplayer(workflowBundle: NonNullable<WorkerOptions['workflo
       concluded: { callDuringReplay: true, fn: (info, commands) => void toldBy(info).activations.push(commands) },
       reached: {
         callDuringReplay: true,
-        fn(info, mutants) {
+        fn(info, mutants, early) {
           for (const mutant of mutants) toldBy(info).reached.add(mutant);
+          for (const mutant of early) toldBy(info).early.add(mutant);
         },
       },
     },
@@ -55,9 +59,9 @@ export function startReplayer(workflowBundle: NonNullable<WorkerOptions['workflo
     const dataConverter = toWorkerDataConverter({ keys: null, encrypts: false });
     const options = { workflowBundle, dataConverter, sinks };
     for await (const { runId, error } of Worker.runReplayHistories(options, asked)) {
-      const { taskQueue = '', activations = [], reached = new Set<string>() } = told.get(runId) ?? {};
+      const { taskQueue, activations, ...met } = toldBy({ runId, taskQueue: '' });
       told.delete(runId);
-      waiting.shift()?.(error ?? { deeds: sentDeeds(activations, taskQueue), reached });
+      waiting.shift()?.(error ?? { deeds: sentDeeds(activations, taskQueue), ...met });
     }
   }
   let isOpen = true;
@@ -90,21 +94,16 @@ const doneAnew: Record<string, string[]> = {
 const optionsAnew: Record<string, object> = { watchResets: { startToCloseTimeout: 60_000 } };
 
 /** A recorded history by its JSON. Rejects when the workflows do or say anything else. Gives the mutants that they met. */
-export async function replayToTheLetter(
-  replayer: Replayer,
-  name: string,
-  json: string,
-  mutant = '',
-): Promise<Set<string>> {
+export async function replayToTheLetter(replayer: Replayer, name: string, json: string, mutant = ''): Promise<Met> {
   const history = historyFromJSON(JSON.parse(json));
   const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
   if (mutant && started) started.header = { fields: { mutant: defaultPayloadConverter.toPayload(mutant) } };
-  const { deeds, reached } = await replayer.replay(history, started?.workflowId ?? '');
+  const { deeds, ...met } = await replayer.replay(history, started?.workflowId ?? '');
   const recorded = recordedDeeds(history.events ?? []);
   for (const deed of recorded.activityTaskScheduled ?? []) Object.assign(deed, optionsAnew[String(deed.activityType)]);
   for (const kind of doneAnew[name] ?? []) if (deeds[kind]) recorded[kind] = deeds[kind];
   requireDeeds(deeds, recorded);
-  return reached;
+  return met;
 }
 
 const beside = (name: string) => fileURLToPath(new URL(name, import.meta.url));
