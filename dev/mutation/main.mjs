@@ -3,6 +3,7 @@
 // repeats only what the changes since the last such run concern.
 import { writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Stryker } from '@stryker-mutator/core';
 import { scopes } from './scopes.mjs';
 
@@ -18,7 +19,8 @@ const kept = `.faretrail/mutation/${scope}`;
 const mutants = await new Stryker({
   mutate: files.length > 0 ? files : scopes[scope].mutate,
   ignorePatterns: ['/dist', '/dist.next', '/deploy', '/examples', '/dev/mutation/node_modules'],
-  testRunner: 'vitest',
+  testRunner: scopes[scope].runner ?? 'vitest',
+  plugins: ['@stryker-mutator/*', fileURLToPath(new URL('./replay-runner.mjs', import.meta.url))],
   vitest: { configFile: 'dev/mutation/vitest.config.mjs' },
   concurrency: 2,
   timeoutMS: 20_000, // a busy machine is slow; an endless loop ends earlier, at a hundred times the usual count of hits

@@ -8,4 +8,5 @@ export const scopes = {
       'test/activities/{call,order,token}/!(*-model).test.ts',
     ],
   },
+  workflows: { mutate: ['src/workflows/**/*.ts'], runner: 'replays' },
 };

@@ -1,17 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { DefaultLogger } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundleRecorded, type Replayer, replayToTheLetter, startReplayer } from '../../dev/replay/replayer.js';
+import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import { isLong } from '../support/long.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
 import { type OrderStack, startOrderStack } from '../support/order/stack.js';
 import { webhookEnv } from '../support/subscription/subscriptions.js';
+import { quietRuntime } from '../support/worker/runtime.js';
 import { changedSinceRelease, historyFile, historyFiles, keepHistory, recordedNames } from './histories.js';
 import { prepareReceiver } from './paths/notices.js';
 import { recordedPaths, slowPaths } from './paths/orders.js';
 import { pathStore } from './paths/store.js';
 import { shortWatch } from './paths/watches.js';
-import { type Replayer, startReplayer } from './replayer.js';
 
 /** Keeps the histories of paths that have none yet. */
 const recording = process.env.FARETRAIL_TEST_RECORD === 'true';
@@ -21,7 +24,8 @@ let replayer: Replayer;
 beforeAll(async () => {
   receiver = await startNotifyReceiver();
   prepareReceiver(receiver);
-  replayer = startReplayer();
+  quietRuntime();
+  replayer = startReplayer({ code: await bundleRecorded(projectRoot, new DefaultLogger('ERROR')) });
 });
 afterAll(async () => {
   await replayer.close();
@@ -67,10 +71,10 @@ for (const [group, paths] of Object.entries(groups)) {
   });
 }
 
-describe('a recorded history replays on the code of today', () => {
-  it.each(historyFiles().map((file) => ({ name: basename(file, '.json'), file })))('$name', ({ file }) =>
-    replayText(read(file)),
-  );
+describe('a recorded history replays on the code of today, which does the same to the letter', () => {
+  it.each(historyFiles().map((file) => ({ name: basename(file, '.json'), file })))('$name', async ({ name, file }) => {
+    await replayToTheLetter(replayer, name, read(file));
+  });
 
   it('is kept of every path', () => {
     const names = [...Object.values(recordedPaths), slowPaths].flatMap((paths) => Object.keys(paths));

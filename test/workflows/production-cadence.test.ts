@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { startReplayer } from '../../dev/replay/replayer.js';
 import { apiError } from '../activities/service.js';
 import { keepHistory } from '../replay/histories.js';
-import { startReplayer } from '../replay/replayer.js';
 import { deliver, newDelivery } from '../support/delivery/deliveries.js';
 import { noticesOf } from '../support/notify/notices.js';
 import { type NotifyReceiver, startNotifyReceiver } from '../support/notify/receiver.js';
@@ -146,7 +146,7 @@ it(
     const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
     if (started) started.workflowId = invented.workflowId; // Temporal's test server leaves it out
     if (isRecording) keepHistory('order-that-a-stranger-named', historyToJSON(history));
-    const replayer = startReplayer();
+    const replayer = startReplayer({ codePath: inject('workflowBundlePath') });
     await replayer.replay(history, invented.workflowId);
     await replayer.close();
   },

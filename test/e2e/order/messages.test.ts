@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
+import { startReplayer } from '../../../dev/replay/replayer.js';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
 import { repeatWhenLost } from '../../../src/temporal/runs.js';
 import { stopFollowingUpdate } from '../../../src/workflows/messages.js';
-import { startReplayer } from '../../replay/replayer.js';
 import { deliver, deliveryOf, newDelivery } from '../../support/delivery/deliveries.js';
 import { isLong } from '../../support/long.js';
 import { deliveryCourses, goThroughDeliveries, readStatuses, slowPolls } from '../../support/order/courses.js';
@@ -244,7 +244,7 @@ it('a run that waits for the service hands many deliveries on to the next run, w
   );
   const runs = await runsOf(stack.client, handle.workflowId);
   expect(runs.map((events) => events.length).filter((length) => length > 700)).toEqual([]);
-  const replayer = startReplayer();
+  const replayer = startReplayer({ codePath: inject('workflowBundlePath') });
   for (const events of runs) await replayer.replay({ events }, handle.workflowId);
   await replayer.close();
 });

@@ -1,0 +1,122 @@
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { bundleWorkflowCode, type InjectedSinks, type Logger, Worker, type WorkerOptions } from '@temporalio/worker';
+import type { WorkflowInfo } from '@temporalio/workflow';
+import { toWorkerDataConverter } from '../../src/sealing/data-converter.js';
+import { type Command, type Deeds, recordedDeeds, requireDeeds, sentDeeds } from './deeds.js';
+import type { ReplaySinks } from './recorder.js';
+
+/** The mutants that a run met, and those that its worker met when it loaded the run. */
+export interface Met {
+  reached: Set<string>;
+  early: Set<string>;
+}
+
+/** What a run did in its replay, if its bundle has our recorder. */
+export interface Replayed extends Met {
+  deeds: Deeds;
+}
+
+/** One worker that replays histories one after the other: to start one for each takes far longer than the replay. */
+export interface Replayer {
+  /** Rejects when the workflows do not do what the history says. */
+  replay(history: unknown, workflowId: string): Promise<Replayed>;
+  /** Does its worker still take histories? A run that never yields ends it. */
+  isOpen(): boolean;
+  close(): Promise<void>;
+}
+
+interface Told extends Met {
+  taskQueue: string;
+  activations: Command[][];
+}
+
+export function startReplayer(workflowBundle: NonNullable<WorkerOptions['workflowBundle']>): Replayer {
+  const asked = new Readable({ objectMode: true, read: () => undefined });
+  const waiting: ((end: Replayed | Error) => void)[] = [];
+  /** By run. */
+  const told = new Map<string, Told>();
+  const toldBy = ({ runId, taskQueue }: Pick<WorkflowInfo, 'runId' | 'taskQueue'>): Told => {
+    const given = told.get(runId) ?? { taskQueue, activations: [], reached: new Set(), early: new Set() };
+    told.set(runId, given);
+    return given;
+  };
+  const sinks: InjectedSinks<ReplaySinks> = {
+    replay: {
+      concluded: { callDuringReplay: true, fn: (info, commands) => void toldBy(info).activations.push(commands) },
+      reached: {
+        callDuringReplay: true,
+        fn(info, mutants, early) {
+          for (const mutant of mutants) toldBy(info).reached.add(mutant);
+          for (const mutant of early) toldBy(info).early.add(mutant);
+        },
+      },
+    },
+  };
+  async function answer(): Promise<void> {
+    const dataConverter = toWorkerDataConverter({ keys: null, encrypts: false });
+    const options = { workflowBundle, dataConverter, sinks };
+    for await (const { runId, error } of Worker.runReplayHistories(options, asked)) {
+      const { taskQueue, activations, ...met } = toldBy({ runId, taskQueue: '' });
+      told.delete(runId);
+      waiting.shift()?.(error ?? { deeds: sentDeeds(activations, taskQueue), ...met });
+    }
+  }
+  let isOpen = true;
+  const answered = answer()
+    .catch((error: Error) => {
+      for (const tell of waiting.splice(0)) tell(error);
+    })
+    .finally(() => {
+      isOpen = false;
+    });
+  return {
+    replay: (history, workflowId) =>
+      new Promise((resolve, reject) => {
+        waiting.push((end) => (end instanceof Error ? reject(end) : resolve(end)));
+        asked.push({ history, workflowId });
+      }),
+    isOpen: () => isOpen,
+    async close() {
+      asked.push(null);
+      await answered;
+    },
+  };
+}
+
+/** What today's code does in another way than the code that made the histories. */
+const doneAnew: Record<string, string[]> = {
+  // Its last task found the result of a read and signals. Another of them wins today, and the next run reads again.
+  'order-with-too-many-signals': ['workflowExecutionContinuedAsNew'],
+};
+const optionsAnew: Record<string, object> = { watchResets: { startToCloseTimeout: 60_000 } };
+
+/** A recorded history by its JSON. Rejects when the workflows do or say anything else. Gives the mutants that they met. */
+export async function replayToTheLetter(replayer: Replayer, name: string, json: string, mutant = ''): Promise<Met> {
+  const history = historyFromJSON(JSON.parse(json));
+  const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+  if (mutant && started) started.header = { fields: { mutant: defaultPayloadConverter.toPayload(mutant) } };
+  const { deeds, ...met } = await replayer.replay(history, started?.workflowId ?? '');
+  const recorded = recordedDeeds(history.events ?? []);
+  for (const deed of recorded.activityTaskScheduled ?? []) Object.assign(deed, optionsAnew[String(deed.activityType)]);
+  for (const kind of doneAnew[name] ?? []) if (deeds[kind]) recorded[kind] = deeds[kind];
+  requireDeeds(deeds, recorded);
+  return met;
+}
+
+const beside = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+/** The workflows of a checkout with our recorder, as one script. */
+export async function bundleRecorded(root: string, logger: Logger): Promise<string> {
+  const workflowsPath = `${root}/src/workflows/index.ts`;
+  const workflowInterceptorModules = [`${root}/src/workflows/interceptors`, beside('./recorder')];
+  const converters = {
+    payloadConverterPath: `${root}/src/sealing/payload-converter.ts`,
+    failureConverterPath: `${root}/src/sealing/plain-failures.ts`,
+  };
+  const preloadModules = [workflowsPath, ...workflowInterceptorModules, ...Object.values(converters)];
+  const options = { workflowsPath, preloadModules, workflowInterceptorModules, logger, ...converters };
+  return (await bundleWorkflowCode(options)).code;
+}
