@@ -6,7 +6,7 @@ import { checkProgress, parseNoInput, UndecodablePayload } from '../../src/domai
 import { readJson } from '../../src/domain/json.js';
 import { parseNoticesInput } from '../../src/domain/notify/notices.js';
 import { parseOperatorEventsInput } from '../../src/domain/notify/operator.js';
-import { operator, shownUrl, store, toReceiver } from '../../src/domain/notify/receivers.js';
+import { operator, store, toReceiver } from '../../src/domain/notify/receivers.js';
 import { parseFollowOrderInput, parseFollowRequest, parseReasonInput } from '../../src/domain/order/input.js';
 import { parseParkedDeliveryInput, parseRouteInput } from '../../src/domain/parked.js';
 import { parseCompanyReportInput } from '../../src/domain/report.js';
@@ -19,7 +19,6 @@ import {
 } from '../../src/domain/subscription/subscription.js';
 import { emptyLease, parseAccessTokenInput } from '../../src/domain/token-lease.js';
 import { parseAccountWatchInput } from '../../src/domain/watch.js';
-import { isLoopbackAddress, toOrigin } from '../../src/domain/web-address.js';
 
 const notify = [{ workflowId: 'trip/9', signal: 'changed' }];
 const parked = {
@@ -350,26 +349,6 @@ describe('a public URL', () => {
     expect(() => parseMoveInput({ publicUrl: given })).toThrow('publicUrl: must be an https URL');
     expect(() => parseMoveInput({ publicUrl: given })).not.toThrow('SECRET');
   });
-});
-
-it.each([
-  ['https://Rides.example/', 'https://rides.example', false],
-  ['http://127.10.200.30:81', 'http://127.10.200.30:81', true],
-  ['http://localhost', 'http://localhost', true],
-  ['https://[::1]', 'https://[::1]', true],
-  ['https://127.0.0.1.rides.example', 'https://127.0.0.1.rides.example', false],
-  ['https://rides.example/base', undefined, false],
-  ['http://rides.example', undefined, false],
-])('the origin of %s is %s, of this machine: %s', (given, origin, isOfMachine) => {
-  expect(toOrigin(given)).toBe(origin);
-  expect(isLoopbackAddress(given)).toBe(isOfMachine);
-});
-
-it('of a URL people see the host alone', () => {
-  const shown = ['https://rides.example:8443/SECRET', `https://${'a.'.repeat(60)}example`, store, operator].map(
-    shownUrl,
-  );
-  expect(shown).toEqual(['rides.example:8443', 'a.'.repeat(50), 'the store', 'operator']);
 });
 
 describe('a receiver', () => {
