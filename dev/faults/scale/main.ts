@@ -55,7 +55,8 @@ async function run({ minutes, hours, ...wanted }: Omit<Flags, 'json'>): Promise<
   keeping.abort();
   await kept;
   const seen = await watching.end();
-  const reads = judgeReads(seen.calls, hour, wanted);
+  const kills = fleet.workers.flatMap((worker) => worker.starts().map(({ at }) => at - awayMs));
+  const reads = judgeReads(seen.calls, { ...hour, kills }, wanted);
   const sureMs = longestIn(reads) * 1_000 + slackMs;
   say(`the time is over; the last changes have ${Math.round(sureMs / 1_000)} s`);
   await sleep(sureMs);
@@ -75,7 +76,7 @@ async function run({ minutes, hours, ...wanted }: Omit<Flags, 'json'>): Promise<
 }
 
 const longestIn = ({ figures }: Verdict): number =>
-  Math.max(...Object.entries(figures).map(([name, seconds]) => (name.endsWith(': longest') ? seconds : 0)));
+  Math.max(...Object.entries(figures).map(([name, seconds]) => (name.endsWith('longest') ? seconds : 0)));
 
 /** CPU of each part while there is no order, as a share of the time. */
 async function coresWithout(fleet: Fleet): Promise<Record<string, number>> {

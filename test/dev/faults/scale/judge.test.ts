@@ -28,7 +28,7 @@ test('an account whose orders take turns is fair, and one that forgets an order 
       ...{ at: new Date(i * ms).toISOString(), operation: 'orderStatus', method: 'GET', path: '/', httpStatus: 200 },
       orderId: `partner~${i % orders}`,
     }));
-  const hour = { from: 0, until: 600_000 };
+  const hour = { from: 0, until: 600_000, kills: [200_000] };
   const wanted = { polled: 300, announced: 1 }; // a hundred of each account
   const problemsOf = (calls: LedgerEntry[]) =>
     judgeReads(calls, hour, wanted).problems.filter((problem) => problem.startsWith('partner:'));
@@ -37,6 +37,6 @@ test('an account whose orders take turns is fair, and one that forgets an order 
   const forgotten = fair.filter(
     ({ orderId, at }) => orderId !== 'partner~7' || Date.parse(at) < 10_000 || Date.parse(at) > 400_000,
   );
-  expect(problemsOf(forgotten)).toEqual(['partner: an order was not read for 400000 ms']);
+  expect(problemsOf(forgotten)).toEqual(['partner: an order was not read for 400000 ms in a take-over']);
   expect(problemsOf(readEvery(40, 100, hour.until))).toEqual(['partner: 25 requests a second in ten seconds']);
 });
