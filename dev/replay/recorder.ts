@@ -1,6 +1,6 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import { type ActivateInput, proxySinks, type Sinks, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
-import type { Command } from './deeds.js';
+import type { Command } from './commands.js';
 
 /** What the process learns of a run that is replayed. */
 export interface ReplaySinks extends Sinks {

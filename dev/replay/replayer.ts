@@ -5,7 +5,7 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { bundleWorkflowCode, type InjectedSinks, type Logger, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { WorkflowInfo } from '@temporalio/workflow';
 import { toWorkerDataConverter } from '../../src/sealing/data-converter.js';
-import { type Command, type Deeds, recordedDeeds, requireDeeds, sentDeeds } from './deeds.js';
+import { type Command, type CommandsByEvent, recordedCommands, requireSame, sentCommands } from './commands.js';
 import type { ReplaySinks } from './recorder.js';
 
 /** The mutants that a run met, and those that its worker met when it loaded the run. */
@@ -16,7 +16,7 @@ export interface Met {
 
 /** What a run did in its replay, if its bundle has our recorder. */
 export interface Replayed extends Met {
-  deeds: Deeds;
+  commands: CommandsByEvent;
 }
 
 /** One worker that replays histories one after the other: to start one for each takes far longer than the replay. */
@@ -61,7 +61,7 @@ export function startReplayer(workflowBundle: NonNullable<WorkerOptions['workflo
     for await (const { runId, error } of Worker.runReplayHistories(options, asked)) {
       const { taskQueue, activations, ...met } = toldBy({ runId, taskQueue: '' });
       told.delete(runId);
-      waiting.shift()?.(error ?? { deeds: sentDeeds(activations, taskQueue), ...met });
+      waiting.shift()?.(error ?? { commands: sentCommands(activations, taskQueue), ...met });
     }
   }
   let isOpen = true;
@@ -98,11 +98,12 @@ export async function replayToTheLetter(replayer: Replayer, name: string, json: 
   const history = historyFromJSON(JSON.parse(json));
   const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
   if (mutant && started) started.header = { fields: { mutant: defaultPayloadConverter.toPayload(mutant) } };
-  const { deeds, ...met } = await replayer.replay(history, started?.workflowId ?? '');
-  const recorded = recordedDeeds(history.events ?? []);
-  for (const deed of recorded.activityTaskScheduled ?? []) Object.assign(deed, optionsAnew[String(deed.activityType)]);
-  for (const kind of doneAnew[name] ?? []) if (deeds[kind]) recorded[kind] = deeds[kind];
-  requireDeeds(deeds, recorded);
+  const { commands, ...met } = await replayer.replay(history, started?.workflowId ?? '');
+  const recorded = recordedCommands(history.events ?? []);
+  for (const command of recorded.activityTaskScheduled ?? [])
+    Object.assign(command, optionsAnew[String(command.activityType)]);
+  for (const kind of doneAnew[name] ?? []) if (commands[kind]) recorded[kind] = commands[kind];
+  requireSame(commands, recorded);
   return met;
 }
 

@@ -3,7 +3,7 @@ import { deepStrictEqual } from 'node:assert';
 type Fields = Record<string, unknown>;
 
 /** What a run did, in its order, by the kind of event that the server writes for it. */
-export type Deeds = Record<string, Record<string, unknown>[]>;
+export type CommandsByEvent = Record<string, Record<string, unknown>[]>;
 
 /** Commands and their events. A replay compares the others, which say nothing more: patches, and what cancels timers and activities. */
 const eventOf: Record<string, string> = {
@@ -67,38 +67,40 @@ function sayings(fields: Fields, isMap = false): Fields {
 }
 
 /** The server writes what a command leaves to it. A replay has a task queue of its own. */
-function completed(kind: string, { ...deed }: Fields, taskQueue: string): Fields {
-  const retry = deed.retryPolicy as { initialInterval: number } | undefined;
-  if (retry) deed.retryPolicy = { backoffCoefficient: 2, maximumInterval: 100 * retry.initialInterval, ...retry };
-  const within = deed.scheduleToCloseTimeout as number | undefined;
-  if (within) deed.startToCloseTimeout = Math.min(within, deed.startToCloseTimeout as number);
-  if (deed.scheduleToStartTimeout === within) delete deed.scheduleToStartTimeout;
-  if (typeof deed.taskQueue === 'string') deed.taskQueue = deed.taskQueue.replace(taskQueue, 'queue');
+function completed(kind: string, { ...command }: Fields, taskQueue: string): Fields {
+  const retry = command.retryPolicy as { initialInterval: number } | undefined;
+  if (retry) command.retryPolicy = { backoffCoefficient: 2, maximumInterval: 100 * retry.initialInterval, ...retry };
+  const within = command.scheduleToCloseTimeout as number | undefined;
+  if (within) command.startToCloseTimeout = Math.min(within, command.startToCloseTimeout as number);
+  if (command.scheduleToStartTimeout === within) delete command.scheduleToStartTimeout;
+  if (typeof command.taskQueue === 'string') command.taskQueue = command.taskQueue.replace(taskQueue, 'queue');
   if (kind === 'workflowExecutionContinuedAsNew')
-    for (const carried of ['taskQueue', 'memo', 'searchAttributes']) delete deed[carried];
-  if (kind === 'startChildWorkflowExecutionInitiated') deed.workflowIdReusePolicy ??= 1;
-  return deed.result === undefined ? deed : { ...deed, result: [deed.result].flat() };
+    for (const carried of ['taskQueue', 'memo', 'searchAttributes']) delete command[carried];
+  if (kind === 'startChildWorkflowExecutionInitiated') command.workflowIdReusePolicy ??= 1;
+  return command.result === undefined ? command : { ...command, result: [command.result].flat() };
 }
 
-const deedOf = (kind: string, told: Fields, userMetadata: unknown, taskQueue: string): [string, Fields] => [
+const commandOf = (kind: string, told: Fields, userMetadata: unknown, taskQueue: string): [string, Fields] => [
   kind,
   completed(kind, sayings({ ...told, ...(userMetadata as Fields) }), taskQueue),
 ];
 
-function byKind(deeds: [string, Fields][]): Deeds {
-  const kinds: Deeds = {};
-  for (const [kind, deed] of deeds) kinds[kind] = [...(kinds[kind] ?? []), deed];
+function byKind(commands: [string, Fields][]): CommandsByEvent {
+  const kinds: CommandsByEvent = {};
+  for (const [kind, command] of commands) kinds[kind] = [...(kinds[kind] ?? []), command];
   return kinds;
 }
 
 /** What the run did by its history. */
-export function recordedDeeds(events: object[]): Deeds {
+export function recordedCommands(events: object[]): CommandsByEvent {
   const [first] = events as { workflowExecutionStartedEventAttributes?: { taskQueue: { name: string } } }[];
   const taskQueue = first?.workflowExecutionStartedEventAttributes?.taskQueue.name ?? '';
   const all = Object.values(eventOf).flatMap((kind) =>
     (events as Fields[]).flatMap((event) => {
       const attributes = event[`${kind}EventAttributes`] as (Fields & { outcome?: Fields }) | undefined;
-      return attributes ? [deedOf(kind, { ...attributes, ...attributes.outcome }, event.userMetadata, taskQueue)] : [];
+      return attributes
+        ? [commandOf(kind, { ...attributes, ...attributes.outcome }, event.userMetadata, taskQueue)]
+        : [];
     }),
   );
   // The SDK notes its patches in an attribute of its own.
@@ -113,7 +115,7 @@ export interface Command extends Fields {
 }
 
 /** What the run does by the commands of its activations. What is cancelled in the same one never reaches the server. */
-export function sentDeeds(activations: Command[][], taskQueue: string): Deeds {
+export function sentCommands(activations: Command[][], taskQueue: string): CommandsByEvent {
   const all = activations.flatMap((commands) => {
     const seqs = (name: string) => commands.map((command) => (command[name] as { seq?: number } | undefined)?.seq);
     const cancelled = { startTimer: seqs('cancelTimer'), scheduleActivity: seqs('requestCancelActivity') };
@@ -122,7 +124,7 @@ export function sentDeeds(activations: Command[][], taskQueue: string): Deeds {
       const kind = eventOf[name];
       const isGone = cancelled[name as keyof typeof cancelled]?.includes(told?.seq);
       if (!kind || !told || isGone || told.accepted) return [];
-      return [deedOf(kind, told, userMetadata, taskQueue)];
+      return [commandOf(kind, told, userMetadata, taskQueue)];
     });
   });
   return byKind(all);
@@ -131,7 +133,7 @@ export function sentDeeds(activations: Command[][], taskQueue: string): Deeds {
 const endings = ['workflowExecutionContinuedAsNew', 'workflowExecutionCompleted', 'workflowExecutionFailed'];
 
 /** Throws unless the run does to the letter what its history says. A history may lack the end that the run comes to in its last task. */
-export function requireDeeds(deeds: Deeds, recorded: Deeds): void {
-  const compared = Object.entries(deeds).filter(([kind]) => recorded[kind] || !endings.includes(kind));
+export function requireSame(commands: CommandsByEvent, recorded: CommandsByEvent): void {
+  const compared = Object.entries(commands).filter(([kind]) => recorded[kind] || !endings.includes(kind));
   deepStrictEqual(Object.fromEntries(compared.sort()), Object.fromEntries(Object.entries(recorded).sort()));
 }
