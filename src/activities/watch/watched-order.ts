@@ -130,8 +130,8 @@ export class WatchedOrder {
     this.isDoubtful = false;
     if (this.#isOther(reading)) {
       const unchangedAt = this.#unchangedAt === null ? null : iso(this.#unchangedAt);
-      // A run that was reset has forgotten the hint, and one that has moved since may have left the status and come back.
-      const about = [runId, rawStatus].join();
+      // A run that was reset has forgotten the hint, and one that has moved since, or shows other attention, may have to go back.
+      const about = [runId, rawStatus, attention].join();
       return (await this.#sendHint(about, { streak: null, unchangedAt })) ? 'hinted' : 'ended';
     }
     this.#hint = null;

@@ -190,6 +190,15 @@ it('an order whose pick-up time is over is a hint ten minutes later, once', asyn
 });
 
 describe('a pick-up that the service moves', () => {
+  it('is told at once, too, when the hint that it was late is a moment old', async () => {
+    const stage = await watched(29, { status: 'Confirmed', scheduledAt: iso(start + 20 * minute) });
+    while (stage.runs.get('1')?.attention !== 'latePickup') await pass(second);
+    stage.answer = readingOf('Confirmed', { scheduledAt: iso(start + 120 * minute) });
+    await pass(7 * second);
+    expect(stage.runs.get('1')?.attention).toBeNull();
+    expect(stage.hints).toHaveLength(2);
+  });
+
   it('is one hint, and the run hands the order over by the new time', async () => {
     const stage = await watched(6, { status: 'Reserved', scheduledAt: iso(start + 24 * 60 * minute) });
     stage.answer = readingOf('Reserved', { scheduledAt: iso(start + 36 * minute) });
