@@ -81,7 +81,6 @@ export async function openWatching(fleet: Fleet, say: (line: string) => void) {
   await fleet.sandbox.resetLedger();
   const running = run();
   return {
-    seen,
     /** Called before a process is killed. */
     lookAtCpu,
     async end(): Promise<Seen> {

@@ -38,5 +38,7 @@ test('an account whose orders take turns is fair, and one that forgets an order 
     ({ orderId, at }) => orderId !== 'partner~7' || Date.parse(at) < 10_000 || Date.parse(at) > 400_000,
   );
   expect(problemsOf(forgotten)).toEqual(['partner: an order was not read for 400000 ms in a take-over']);
+  const neglected = fair.filter((_, i) => i % 100 < 50 || Math.floor(i / 100) % 2 === 0); // half of them each second time
+  expect(problemsOf(neglected)).toEqual([expect.stringMatching(/^partner: p99 between two reads is 20000 ms/)]);
   expect(problemsOf(readEvery(40, 100, hour.until))).toEqual(['partner: 25 requests a second in ten seconds']);
 });
