@@ -17,7 +17,7 @@ export const historyFile = (name: string): string => join(folder, `${name}.json`
 
 /** Keeps the history of a path that has none. Stack traces tell where a checkout lies. */
 export const keepHistory = (name: string, json: string): void =>
-  writeFileSync(historyFile(name), `${json.replaceAll(/"stackTrace":\s*"[^"]*"/g, '"stackTrace": ""')}\n`);
+  writeFileSync(historyFile(name), `${json.replaceAll(/"stackTrace":\s*"(?:[^"\\]|\\.)*"/g, '"stackTrace": ""')}\n`);
 
 /** The histories of the latest release, each with its hash; `npm run release` writes them. */
 const released = join(projectRoot, 'test/replay/released.json');

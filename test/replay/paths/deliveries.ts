@@ -3,7 +3,7 @@ import { toAccountName } from '../../../src/domain/keys.js';
 import { parkedDeliveryId } from '../../../src/domain/workflow-ids.js';
 import type { parkedDelivery } from '../../../src/workflows/parked-delivery.js';
 import { deliver, newDelivery, newReport, reported } from '../../support/delivery/deliveries.js';
-import type { OrderStack } from '../../support/order/stack.js';
+import type { OrderStack, Place } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { attributeOf, eventsOf, pendingOf } from '../../support/runs.js';
 import { cancelled, completed, ended, type Paths } from './path.js';
@@ -73,7 +73,8 @@ const reportPaths: Paths = {
   'report-with-bad-input': (stack) => ended(report(stack, { input: { poll: 5 } as never })),
 };
 
-function parked({ client, config }: OrderStack, more: object = {}, limits?: { keptMs: number }) {
+/** A delivery that waits for a person. */
+export function parked({ client, config }: Place, more: object = {}, limits?: { keptMs: number }) {
   const delivery = newDelivery();
   const key = { account: toAccountName('business'), deliveryId: delivery.deliveryId };
   const input = { ...key, ...delivery, eventType: 'status_changed', reason: 'noOrderId', sealed: 'sealed' } as const;

@@ -21,6 +21,7 @@ import { ridePaths } from './rides.js';
 import { recordedStorePaths } from './store.js';
 import { subscriptionPaths } from './subscriptions.js';
 import { idleLease, refusalForgotten, tokenPaths } from './tokens.js';
+import { slowTroublePaths, troublePaths } from './troubles.js';
 import { watchPaths } from './watches.js';
 
 type Follow = Parameters<OrderStack['follow']>;
@@ -196,6 +197,7 @@ export const recordedPaths: Record<string, Paths> = {
   subscriptions: subscriptionPaths,
   store: recordedStorePaths,
   watches: watchPaths,
+  troubles: troublePaths,
 };
 
 /** Those that take minutes: walked only to record them. */
@@ -209,4 +211,5 @@ export const slowPaths: Paths = {
   },
   'token-idle': idleLease,
   'token-rejected-again': refusalForgotten,
+  ...slowTroublePaths,
 };

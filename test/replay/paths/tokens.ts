@@ -55,15 +55,25 @@ export const tokenPaths: Paths = {
     await vi.waitFor(async () => expect((await published())?.publishedAt).not.toBe(publishedAt), patient);
   }),
   'token-with-bad-input': withLease(({ handle }) => ended(handle), { maxEvents: 0 }),
-  async 'token-continued-as-new'(stack) {
-    const { handle, renew, tokenOtherThan } = await openLease(stack, { maxEvents: 8 });
-    await renew(null);
-    const first = await tokenOtherThan(undefined);
-    await continued(handle);
-    expect(await tokenOtherThan(undefined), 'readers find the token all the time').toBe(first);
-    return firstRunOf(handle);
+  'token-continued-as-new': async (stack) => firstRunOf(await continuedLease(stack)),
+  async 'token-after-continue-as-new'(stack) {
+    const { workflowId, nextRunId } = await continuedLease(stack);
+    return { workflowId, runId: nextRunId };
   },
 };
+
+async function continuedLease(stack: OrderStack) {
+  const { handle, renew, tokenOtherThan } = await openLease(stack, { maxEvents: 8 });
+  await renew(null);
+  const first = await tokenOtherThan(undefined);
+  await continued(handle);
+  expect(await tokenOtherThan(undefined), 'readers find the token all the time').toBe(first);
+  const { runId: nextRunId } = await handle.describe();
+  await renew(first);
+  await tokenOtherThan(first);
+  await vi.waitFor(async () => expect((await handle.describe()).runId).not.toBe(nextRunId), patient);
+  return { ...handle, nextRunId };
+}
 
 /** A lease replaces two tokens at once, refuses the third, and forgets that when no caller asks again. */
 export const refusalForgotten = withLease(async ({ renew, tokenOtherThan, failure, published }) => {
