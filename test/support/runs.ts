@@ -20,6 +20,10 @@ export const timersOf = async (run: Recorded): Promise<number[]> =>
     return timeout ? [Number(timeout.seconds)] : [];
   });
 
+/** Resolves once a run has started so many timers. */
+export const hasTimers = (run: Recorded, least: number): Promise<void> =>
+  vi.waitFor(async () => expect((await timersOf(run)).length).toBeGreaterThanOrEqual(least), patient);
+
 /** What a run was started with. */
 export const inputOf = async (run: Recorded): Promise<unknown[]> =>
   valuesIn((await eventsOf(run))[0]?.workflowExecutionStartedEventAttributes?.input);

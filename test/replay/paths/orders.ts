@@ -21,7 +21,7 @@ import { ridePaths } from './rides.js';
 import { recordedStorePaths } from './store.js';
 import { subscriptionPaths } from './subscriptions.js';
 import { idleLease, refusalForgotten, tokenPaths } from './tokens.js';
-import { slowTroublePaths, troublePaths } from './troubles.js';
+import { slowTroublePaths, troublePaths } from './troubles/index.js';
 import { watchPaths } from './watches.js';
 
 type Follow = Parameters<OrderStack['follow']>;

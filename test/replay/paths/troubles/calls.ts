@@ -1,0 +1,55 @@
+import { toOrderId } from '../../../../src/domain/keys.js';
+import { startCall } from '../../../support/call/calls.js';
+import { isPending } from '../../../support/runs.js';
+import { completed, ended, type Paths } from '../path.js';
+import { answers, fails, scripted, silent } from '../scripted.js';
+
+const orderId = toOrderId('4711');
+const done = { kind: 'done', result: { operation: 'cancelOrder', orderId } };
+const unavailable = { type: 'Unavailable', message: 'away', details: [], isFinal: false };
+
+/** Every way through calls that a worker or the service lets down, by name. */
+export const callTroubles: Paths = {
+  'call-in-the-store': scripted({ attemptCall: answers({ ...done, stores: true }, 1_000) }, async (place) => {
+    const call = await startCall(place, 'cancelOrder', { orderId });
+    await isPending(call, 'attemptCall');
+    await call.signal('claimed', { stores: true });
+    await call.signal('claimed', null);
+    return await completed(call);
+  }),
+  'call-refused-after-trouble': scripted(
+    {
+      attemptCall: [
+        answers({ kind: 'failed', sent: 'no', trouble: { ...unavailable, afterMs: 1_500 } }),
+        answers({ kind: 'failed', sent: 'unknown', trouble: unavailable }),
+        answers({ kind: 'noEffect' }),
+        answers({ kind: 'failed', sent: 'yes', trouble: { ...unavailable, type: 'Refused', isFinal: true } }),
+      ],
+    },
+    async (place) => await ended(startCall(place, 'cancelOrder', { orderId })),
+  ),
+  'call-ended-from-outside': scripted(
+    { attemptCall: [() => fails(), answers(done)] },
+    async (place) => await completed(startCall(place, 'cancelOrder', { orderId })),
+  ),
+  'call-to-read-ended-from-outside': scripted(
+    { attemptCall: [() => fails(), answers(done)] },
+    async (place) => await completed(startCall(place, 'orderDetails', { orderId })),
+  ),
+  'call-that-the-service-never-takes': scripted(
+    { attemptCall: answers({ kind: 'failed', sent: 'no', trouble: { ...unavailable, afterMs: 900_000 } }) },
+    async (place) => await ended(startCall(place, 'orderDetails', { orderId })),
+  ),
+};
+
+/** Those that take minutes. */
+export const slowCallTroubles: Paths = {
+  'call-whose-workers-died': scripted(
+    { attemptCall: [silent, silent, answers(done)] },
+    async (place) => await completed(startCall(place, 'cancelOrder', { orderId })),
+  ),
+  'call-that-no-worker-takes': scripted(
+    {},
+    async (place) => await ended(startCall(place, 'orderDetails', { orderId })),
+  ),
+};

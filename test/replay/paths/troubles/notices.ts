@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { noticesSince } from '../../../../src/domain/notify/notices.js';
+import { noticesId } from '../../../../src/domain/workflow-ids.js';
+import { noticeGivenSignal } from '../../../../src/workflows/messages.js';
+import { continued, isPending } from '../../../support/runs.js';
+import { completed, ended, firstRunOf, type Paths } from '../path.js';
+import { answers, fails, type Scripted, scripted, silent } from '../scripted.js';
+
+/** One notice. */
+export const noticeTo = (to: string, number: number, more: object = {}) => ({
+  ...{ number, at: new Date().toISOString(), type: 'order.changed', data: { rawStatus: String(number) }, to },
+  isLast: false,
+  ...more,
+});
+
+/** Starts a run of `notices` with this first one. */
+export const startNotices = (
+  { client, config: { taskQueue } }: Scripted,
+  first: ReturnType<typeof noticeTo>,
+  limits: object = {},
+  maxWaiting = 20,
+  key = { about: 'order/business/4711', firstRunId: randomUUID() as string, receiver: '0' },
+) => {
+  const args = [noticesSince(first as never, maxWaiting), { limits }];
+  return client.workflow.start('notices', { workflowId: noticesId(key), taskQueue, args });
+};
+
+/** Of notices that their receivers never get. */
+export const noticeTroubles: Paths = {
+  'notices-refused-in-all-ways': scripted(
+    {
+      notifyUrl: [
+        () => fails('OriginNotAllowed'),
+        () => fails('AddressNotAllowed'),
+        () => fails('ReceiverRefuses', 422),
+        () => fails('ReceiverRefuses', 'no number'),
+        () => Promise.resolve(),
+        () => fails('ReceiverGone', 410),
+      ],
+    },
+    async (place) => {
+      const to = 'https://receiver.example/hook';
+      const handle = await startNotices(place, noticeTo(to, 1), { quietMs: 2_000 });
+      for (let number = 2; number <= 6; number += 1)
+        await handle.signal(noticeGivenSignal, noticeTo(to, number) as never);
+      return await completed(handle);
+    },
+  ),
+  'notices-of-which-too-many-wait': scripted({ notifyUrl: answers(undefined, 3_000) }, async (place) => {
+    const to = 'https://receiver.example/hook';
+    const handle = await startNotices(place, noticeTo(to, 1), { quietMs: 1_000 }, 2);
+    await isPending(handle, 'notifyUrl');
+    await handle.signal(noticeGivenSignal, { number: 'seven' } as never);
+    for (let number = 2; number <= 5; number += 1)
+      await handle.signal(noticeGivenSignal, noticeTo(to, number, { isLast: number === 5 }) as never);
+    return await completed(handle);
+  }),
+  'notices-long-during-a-request': scripted({ notifyUrl: silent }, async (place) => {
+    const to = 'https://receiver.example/hook';
+    const handle = await startNotices(place, noticeTo(to, 1), { maxEvents: 10 });
+    await isPending(handle, 'notifyUrl');
+    for (let number = 2; number <= 4; number += 1)
+      await handle.signal(noticeGivenSignal, noticeTo(to, number) as never);
+    await continued(handle);
+    await handle.terminate();
+    return firstRunOf(handle);
+  }),
+  'notices-with-another-id': scripted({}, ({ client, config: { taskQueue } }) => {
+    const args = [noticesSince(noticeTo('store', 1) as never, 20)];
+    return ended(client.workflow.start('notices', { workflowId: randomUUID(), taskQueue, args }));
+  }),
+  'notices-that-the-store-refuses': scripted({ recordChange: () => fails() }, (place) =>
+    completed(startNotices(place, noticeTo('store', 1, { isLast: true }), { quietMs: 1_000 })),
+  ),
+};
+
+/** Those that take minutes. */
+export const slowNoticeTroubles: Paths = {
+  'notices-given-up': scripted({ notifyUrl: () => Promise.reject(new Error('away')) }, (place) => {
+    const at = new Date(Date.now() - 86_400_000).toISOString();
+    return completed(
+      startNotices(place, noticeTo('https://receiver.example/hook', 1, { at, isLast: true }), { quietMs: 1_000 }),
+    );
+  }),
+};

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { expect, vi } from 'vitest';
+import { patient } from '../../../support/patience.js';
+import { hasTimers, isPending } from '../../../support/runs.js';
+import { subscribe } from '../../../support/subscription/subscriptions.js';
+import { completed, ended, type Paths } from '../path.js';
+import { answers, fails, scripted, silent } from '../scripted.js';
+
+const registered = answers({
+  ...{ kind: 'registered', sealedSecret: 'sealed' },
+  subscriber: { id: 's-1', createdAt: null, updatedAt: null },
+});
+
+/** Of subscriptions, and of the gate before new versions. */
+export const subscriptionTroubles: Paths = {
+  'subscription-whose-request-was-ended': scripted(
+    {
+      createSubscriber: [() => fails(), registered],
+      removeSubscriber: () => fails(),
+      watchResets: () => fails(),
+    },
+    async (place) => {
+      const run = await subscribe(place);
+      await hasTimers(run.handle, 1); // the pause before another address
+      await run.handle.executeUpdate('moveSubscription', { args: [{ publicUrl: 'http://127.0.0.1:7' }] });
+      await run.active();
+      await run.handle.executeUpdate('endSubscription', { args: [{ reason: 'recorded' }] });
+      return run.handle;
+    },
+  ),
+  'subscription-with-refused-input': scripted(
+    {
+      createSubscriber: () => fails('InvalidInput'),
+      removeSubscriber: answers({ kind: 'removed', subscriberId: 's-1' }),
+    },
+    async (place) => ended((await subscribe(place)).handle),
+  ),
+  'subscription-moved-during-a-request': scripted(
+    {
+      createSubscriber: [silent, registered],
+      removeSubscriber: answers({ kind: 'removed', subscriberId: 's-1' }),
+      watchResets: silent,
+    },
+    async (place) => {
+      const run = await subscribe(place);
+      await isPending(run.handle, 'createSubscriber');
+      await run.handle.executeUpdate('moveSubscription', { args: [{ publicUrl: 'http://127.0.0.1:7' }] });
+      await run.active();
+      await run.handle.executeUpdate('endSubscription', { args: [{ reason: 'recorded' }] });
+      return run.handle;
+    },
+  ),
+  'subscription-reset': scripted(
+    {
+      createSubscriber: registered,
+      removeSubscriber: answers({ kind: 'removed', subscriberId: 's-1' }),
+      watchResets: [answers(undefined, 500), silent],
+    },
+    async (place) => {
+      const run = await subscribe(place, { graceMs: 1_000 });
+      await vi.waitFor(async () => expect((await run.status()).generations.length).toBeGreaterThan(1), patient);
+      await vi.waitFor(async () => expect((await run.status()).generations).toHaveLength(1), patient);
+      await run.handle.executeUpdate('endSubscription', { args: [{ reason: 'recorded' }] });
+      return run.handle;
+    },
+  ),
+  'replay-gate': scripted({ replayRunning: answers({ replayed: 3 }) }, ({ client, config: { taskQueue } }) =>
+    completed(client.workflow.start('replayGate', { workflowId: `gate/${randomUUID()}`, taskQueue, args: [] })),
+  ),
+  'replay-gate-with-bad-input': scripted({}, ({ client, config: { taskQueue } }) =>
+    ended(client.workflow.start('replayGate', { workflowId: `gate/${randomUUID()}`, taskQueue, args: ['all'] })),
+  ),
+};
