@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { noticesSince } from '../../../../src/domain/notify/notices.js';
 import { noticesId } from '../../../../src/domain/workflow-ids.js';
 import { noticeGivenSignal } from '../../../../src/workflows/messages.js';
-import { continued, isPending } from '../../../support/runs.js';
+import { continued, hasTimers, isPending } from '../../../support/runs.js';
 import { completed, ended, firstRunOf, type Paths } from '../path.js';
 import { answers, fails, type Scripted, scripted, silent } from '../scripted.js';
 
@@ -65,6 +65,26 @@ export const noticeTroubles: Paths = {
     await handle.terminate();
     return firstRunOf(handle);
   }),
+  'notices-after-a-pause': scripted({ notifyUrl: answers(undefined) }, async (place) => {
+    const to = 'https://receiver.example/hook';
+    const handle = await startNotices(place, noticeTo(to, 1), { quietMs: 60_000 });
+    await hasTimers(handle, 1);
+    await handle.signal(noticeGivenSignal, noticeTo(to, 2, { isLast: true }) as never);
+    return await completed(handle);
+  }),
+  'notices-of-a-request-that-fails-as-it-is-cancelled': scripted(
+    { notifyUrl: () => silent().catch(() => Promise.reject(new Error('away'))) },
+    async (place) => {
+      const to = 'https://receiver.example/hook';
+      const handle = await startNotices(place, noticeTo(to, 1), { maxEvents: 10 });
+      await isPending(handle, 'notifyUrl');
+      for (let number = 2; number <= 4; number += 1)
+        await handle.signal(noticeGivenSignal, noticeTo(to, number) as never);
+      await continued(handle);
+      await handle.terminate();
+      return firstRunOf(handle);
+    },
+  ),
   'notices-with-another-id': scripted({}, ({ client, config: { taskQueue } }) => {
     const args = [noticesSince(noticeTo('store', 1) as never, 20)];
     return ended(client.workflow.start('notices', { workflowId: randomUUID(), taskQueue, args }));
@@ -76,6 +96,12 @@ export const noticeTroubles: Paths = {
 
 /** Those that take minutes. */
 export const slowNoticeTroubles: Paths = {
+  'notices-whose-worker-died': scripted({ notifyUrl: silent }, (place) => {
+    const at = new Date(Date.now() - 86_400_000).toISOString();
+    return completed(
+      startNotices(place, noticeTo('https://receiver.example/hook', 1, { at, isLast: true }), { quietMs: 1_000 }),
+    );
+  }),
   'notices-given-up': scripted({ notifyUrl: () => Promise.reject(new Error('away')) }, (place) => {
     const at = new Date(Date.now() - 86_400_000).toISOString();
     return completed(

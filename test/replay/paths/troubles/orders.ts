@@ -4,7 +4,7 @@ import { deliver, deliveryOf } from '../../../support/delivery/deliveries.js';
 import { shows, startFollowing } from '../../../support/order/stack.js';
 import { patient } from '../../../support/patience.js';
 import { account, failureOf } from '../../../support/ride/rides.js';
-import { continued, eventsOf, hasTimers, isPending } from '../../../support/runs.js';
+import { continued, eventsOf, hasTimers, isPending, isWatched } from '../../../support/runs.js';
 import { cancelled, ended, firstRunOf, type Paths } from '../path.js';
 import { answers, fails, type Scripted, scripted, silent } from '../scripted.js';
 import { noticeTo, startNotices } from './notices.js';
@@ -153,6 +153,76 @@ export const orderTroubles: Paths = {
       await handle.signal('followRequested', { notify: notify(from, to) });
     return await stopped(handle);
   }),
+  'order-asked-for-before-its-first-read': scripted(
+    { ...watched, readOrder: answers(reading('Driving'), 1_500) },
+    async (place) => {
+      const handle = await follow(place);
+      await isPending(handle, 'readOrder');
+      await handle.signal('followRequested', { notify: [{ workflowId: 'nobody', signal: 'rideChanged' }] });
+      await shows(handle, { status: 'Driving' });
+      await handle.signal('followRequested', { reference: 'r' });
+      return await stopped(handle);
+    },
+  ),
+  'order-whose-time-changes-before-a-watch-takes-it': scripted(
+    { readOrder: () => reading('Reserved'), watchOrder: [silent, answers(undefined)] },
+    async (place) => {
+      const handle = await follow(place);
+      await isPending(handle, 'watchOrder');
+      await handle.signal('followRequested', { scheduledAt: '2031-05-01T10:00:00.000Z' });
+      await vi.waitFor(async () => expect(await isWatched(handle)).toBe(true), patient);
+      return await stopped(handle);
+    },
+  ),
+  'order-delivered-after-a-refresh': scripted({ ...watched, readOrder: () => reading('Driving') }, async (place) => {
+    const limits = { maxEvents: 1_000, maxSignals: 2 };
+    const handle = await startFollowing(place, { account, orderId: randomUUID() }, { limits });
+    await shows(handle, { status: 'Driving' });
+    await handle.executeUpdate('refreshOrder');
+    for (let sent = 0; sent < 2; sent += 1) await deliver(handle, deliveryOf('Driving'));
+    await continued(handle);
+    await handle.terminate();
+    return firstRunOf(handle);
+  }),
+  'order-continued-before-its-first-read': scripted({ readOrder: silent }, async (place) => {
+    const limits = { maxEvents: 1_000, maxSignals: 2 };
+    const handle = await startFollowing(place, { account, orderId: randomUUID() }, { limits });
+    await isPending(handle, 'readOrder');
+    for (let sent = 0; sent < 2; sent += 1) await deliver(handle, deliveryOf('Driving'));
+    await continued(handle);
+    await handle.terminate();
+    return firstRunOf(handle);
+  }),
+  'order-told-of-a-delivery-twice': scripted({ ...watched, readOrder: () => reading('Driving') }, async (place) => {
+    const limits = { maxEvents: 1_000, maxSignals: 2 };
+    const handle = await startFollowing(place, { account, orderId: randomUUID() }, { limits });
+    await shows(handle, { status: 'Driving' });
+    const delivery = deliveryOf('Driving');
+    for (const one of [delivery, deliveryOf('Driving')]) await deliver(handle, one);
+    await continued(handle);
+    await deliver(handle, delivery);
+    await stopped(handle);
+    return { workflowId: handle.workflowId };
+  }),
+  'order-that-tells-a-url-often': scripted(
+    {
+      ...watched,
+      readOrder: ['Pending', 'Confirmed', 'Driving'].map((status) => () => reading(status)),
+      notifyUrl: answers(undefined),
+    },
+    async (place) => {
+      const limits = { maxEvents: 1_000, maxSignals: 3 };
+      const notify = [{ url: 'https://receiver.example/hook' }];
+      const handle = await startFollowing(place, { account, orderId: randomUUID(), notify }, { limits });
+      for (const status of ['Pending', 'Confirmed', 'Driving']) {
+        await shows(handle, { status });
+        await deliver(handle, deliveryOf(status));
+      }
+      await continued(handle);
+      await handle.terminate();
+      return firstRunOf(handle);
+    },
+  ),
   'order-with-a-trace': scripted({ ...watched, readOrder: () => reading('Driving') }, async (place) => {
     const trace = (digit: string) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`;
     const handle = await follow(place, { notify: [{ workflowId: 'nobody', signal: 'rideChanged' }] });
