@@ -55,6 +55,16 @@ export const deliveryTroubles: Paths = {
     await handle.executeUpdate('routeDelivery', { args: [{ orderId }] });
     return await completed(handle);
   }),
+  ...Object.fromEntries(
+    ['late', 'reported'].map((answer) => [
+      `parked-routed-${answer}`,
+      scripted({ handOverDelivery: answers(answer) }, async (place) => {
+        const handle = await parked(place);
+        await handle.executeUpdate('routeDelivery', { args: [{ orderId }] });
+        return await completed(handle);
+      }),
+    ]),
+  ),
   'report-that-nobody-asked-for': scripted({}, async (place) => {
     const handle = await reported(place, {});
     await hasTimers(handle, 1);

@@ -88,8 +88,6 @@ export const rideTroubles: Paths = {
         { account: 'partner', orderId, outcome: 'completed' },
         { account, orderId: '4712', outcome: 'completed' },
         { account, orderId, outcome: 7 },
-        { account, orderId, outcome: 'completed' },
-        { account, orderId, outcome: 'cancelled' },
       ];
       for (const change of changes) {
         await hint(change);
@@ -111,6 +109,31 @@ export const rideTroubles: Paths = {
         async (place) => await completed((await requestedRide(place, { receipt: true })).handle),
       ),
     ]),
+  ),
+  'ride-whose-end-is-told-early': scripted(
+    { attemptCall: create, startFollowing: answers({}, 1_500), awaitFollowed: silent },
+    async (place) => {
+      const { handle } = await requestedRide(place);
+      await isPending(handle, 'startFollowing');
+      await handle.signal('rideOrderChanged', { account, orderId, outcome: 'completed' } as never);
+      await isPending(handle, 'awaitFollowed');
+      await handle.terminate();
+      return handle;
+    },
+  ),
+  'ride-with-a-receipt-as-in-production': scripted(
+    {
+      ...{ attemptCall: create, startFollowing: answers(null), awaitReceipt: answers(receipt) },
+      ...{
+        awaitFollowed: answers({ kind: 'trail', trail: { status: 'Ended', outcome: 'completed', terminal: true } }),
+      },
+    },
+    async (place) => {
+      const { handle } = await requestedRide(place, { receipt: true }, {});
+      await hasTimers(handle, 3); // those of the call and of the look, and the pause before the next look
+      await handle.terminate();
+      return handle;
+    },
   ),
   'ride-whose-time-is-known': scripted({ attemptCall: create, ...followed, awaitFollowed: silent }, async (place) => {
     const { handle } = await requestedRide(place, {

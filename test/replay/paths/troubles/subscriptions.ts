@@ -1,15 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import { patient } from '../../../support/patience.js';
+import { failureOf } from '../../../support/ride/rides.js';
 import { hasTimers, isPending } from '../../../support/runs.js';
 import { subscribe } from '../../../support/subscription/subscriptions.js';
 import { completed, ended, type Paths } from '../path.js';
 import { answers, fails, scripted, silent } from '../scripted.js';
 
-const registered = answers({
+const registration = {
   ...{ kind: 'registered', sealedSecret: 'sealed' },
   subscriber: { id: 's-1', createdAt: null, updatedAt: null },
-});
+};
+const registered = answers(registration);
+const removed = answers({ kind: 'removed', subscriberId: 's-1' });
 
 /** Of subscriptions, and of the gate before new versions. */
 export const subscriptionTroubles: Paths = {
@@ -46,6 +49,31 @@ export const subscriptionTroubles: Paths = {
       await isPending(run.handle, 'createSubscriber');
       await run.handle.executeUpdate('moveSubscription', { args: [{ publicUrl: 'http://127.0.0.1:7' }] });
       await run.active();
+      await run.handle.executeUpdate('endSubscription', { args: [{ reason: 'recorded' }] });
+      return run.handle;
+    },
+  ),
+  'subscription-ended-during-a-move': scripted(
+    { createSubscriber: silent, removeSubscriber: answers({ kind: 'unknown', subscriberId: null }, 1_000) },
+    async (place) => {
+      const run = await subscribe(place);
+      await isPending(run.handle, 'createSubscriber');
+      const moving = failureOf(
+        run.handle.executeUpdate('moveSubscription', { args: [{ publicUrl: 'http://127.0.0.1:7' }] }),
+      );
+      await vi.waitFor(async () => expect((await run.status()).generations.length).toBeGreaterThan(1), patient);
+      await run.handle.executeUpdate('endSubscription', { args: [{ reason: 'recorded' }] });
+      await moving;
+      return run.handle;
+    },
+  ),
+  'subscription-rotated-twice-at-once': scripted(
+    { createSubscriber: [registered, answers(registration, 1_500)], removeSubscriber: removed, watchResets: silent },
+    async (place) => {
+      const run = await subscribe(place);
+      await run.active();
+      const rotate = (graceMs: number) => run.handle.executeUpdate('rotateSubscription', { args: [{ graceMs }] });
+      await Promise.all([rotate(600_000), rotate(60_000), rotate(120_000)]);
       await run.handle.executeUpdate('endSubscription', { args: [{ reason: 'recorded' }] });
       return run.handle;
     },
