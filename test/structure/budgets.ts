@@ -3,8 +3,8 @@ import type { SourceFile } from './source-file.js';
 /** The limits of the style page. Sizes are in lines. */
 export const budgets = {
   /** All of `src`, and all of `test`. The test prints the sizes when they are over; a new capability may then raise the limit. */
-  src: { files: 207, lines: 26_490 },
-  test: { lines: 34_570 },
+  src: { files: 207, lines: 26_491 },
+  test: { lines: 34_575 },
   file: { cap: 400 },
   function: { cap: 80 },
 } as const;

@@ -30,6 +30,8 @@ const awayMs = 5_000;
 const upWithinMs = 120_000;
 const viewers = 5;
 const pages = ['/', '/orders'];
+/** Then a viewer has to sign in again. */
+const sessionMs = 3_590_000;
 /** From a change to a row, beside the wait for a poll. */
 const slackMs = 180_000;
 const idleMs = 60_000;
@@ -147,12 +149,17 @@ async function killOnce(target: Member, before: () => void): Promise<void> {
 function openDesk({ deskOrigin }: Fleet): { problems(): string[]; close(): void } {
   const stopped = new AbortController();
   const problems: string[] = [];
+  const { signal } = stopped;
+  const view = async (page: string): Promise<void> => {
+    while (!signal.aborted) {
+      const since = Date.now();
+      await watchPage(deskOrigin, page, signal);
+      if (!signal.aborted && Date.now() - since < sessionMs) problems.push('the desk ended a live page');
+    }
+  };
   for (let i = 0; i < viewers; i += 1) {
-    const look = watchPage(deskOrigin, pages[i % pages.length] ?? '/', stopped.signal);
-    look.then(
-      () => !stopped.signal.aborted && problems.push('the desk ended a live page'),
-      (error: unknown) => !stopped.signal.aborted && problems.push(`a live page failed: ${error}`),
-    );
+    const viewing = view(pages[i % pages.length] ?? '/');
+    viewing.catch((error: unknown) => !signal.aborted && problems.push(`a live page failed: ${error}`));
   }
   return { problems: () => problems, close: () => stopped.abort() };
 }

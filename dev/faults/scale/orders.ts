@@ -71,7 +71,8 @@ export function createOrders({ sandbox, client, taskQueue }: Fleet, lifeMs: numb
       await closedLoop({ count, inFlight: lanes, limitMs: Number.POSITIVE_INFINITY }, async (i) => {
         await sleep(Math.max(0, from + (i * 1_000) / startsPerSecond - Date.now()));
         // A step of the golden ratio spreads the ends of each account evenly.
-        await begin(accounts[i] ?? announcedAccount, fullAt + lifeMs * ((i * 0.618_034) % 1));
+        const endsAt = fullAt + lifeMs * ((i * 0.618_034) % 1);
+        await begin(accounts[i] ?? announcedAccount, Math.min(endsAt, Date.now() + lifeMs));
       });
       live.sort((a, b) => endOf(a) - endOf(b));
     },

@@ -76,7 +76,8 @@ export class WatchedOrder {
     this.#isExact = isExact;
     this.addedAt = parts.now();
     this.#unchangedAt = isExact ? this.addedAt : null;
-    this.due = isExact ? this.nextDue() : this.addedAt;
+    // Nobody knows when an order that is taken over was read last. In random order, or the same ones would come last each time.
+    this.due = isExact ? this.nextDue() : this.addedAt - parts.random() * 1_000;
   }
 
   nextDue(found: Found = 'unchanged'): number {

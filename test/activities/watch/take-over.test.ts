@@ -27,6 +27,15 @@ describe('a watch that takes orders over from visibility', () => {
     expect([stage.shownAsks, stage.fullAsks, stage.hints]).toEqual([[], ['1', '2'], []]);
   });
 
+  it('polls them in another order than the one before, or the same ones would come last after each take-over', async () => {
+    const places = [0.1, 0.9, 0.5];
+    const stage = new WatchStage({ random: () => places.shift() ?? 0 });
+    for (const orderId of ids(3)) stage.begin(orderId, {});
+    await stage.adopt();
+    await pass(second);
+    expect(stage.asked.map(({ orderId }) => orderId)).toEqual(['1', '2', '0']);
+  });
+
   it('sends no hint where only visibility knows too little, and asks the run once', async () => {
     const stage = before({ 1: young }); // two hours of `Routing` would be too long
     await stage.adopt();
