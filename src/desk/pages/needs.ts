@@ -43,10 +43,10 @@ function needItem(viewer: Viewer, need: Need): Html {
 !${whatToDo(viewer, place ? what : need)}</li>`;
 }
 
-/** What needs somebody. `runs`: null while Temporal does not answer. */
+/** What needs somebody. `runs`: null while Temporal does not answer, or knows none of our search attributes. */
 export function needsPage(frame: Seen, stored: readonly AttentionRow[], runs: readonly RunInNeed[] | null): Html {
   const needs = allNeeds(stored, runs ?? []);
-  const missing = html`<p class="note bad" role="alert">Temporal does not answer, so parked deliveries and trouble of accounts are not shown.</p>`;
+  const missing = html`<p class="note bad" role="alert">Temporal does not answer, or no worker has run in its namespace yet: parked deliveries and trouble of accounts are not shown.</p>`;
   const list =
     needs.length === 0
       ? html`<p>Nothing needs somebody.</p>`
