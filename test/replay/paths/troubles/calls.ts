@@ -5,7 +5,7 @@ import { completed, ended, type Paths } from '../path.js';
 import { answers, fails, scripted, silent } from '../scripted.js';
 
 const orderId = toOrderId('4711');
-const done = { kind: 'done', result: { operation: 'cancelOrder', orderId } };
+const done = { kind: 'done', result: { operation: 'cancelOrder', status: 200, body: null } };
 const unavailable = { type: 'Unavailable', message: 'away', details: [], isFinal: false };
 
 /** Every way through calls that a worker or the service lets down, by name. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
 import { toOrderId } from '../../../../src/domain/keys.js';
+import { type Outcome, openTrail } from '../../../../src/domain/order/trail.js';
 import { patient } from '../../../support/patience.js';
 import { account, failureOf, requestedRide, standingOf, stands } from '../../../support/ride/rides.js';
 import { hasTimers, isPending } from '../../../support/runs.js';
@@ -9,16 +10,22 @@ import { answers, fails, scripted, silent } from '../scripted.js';
 
 const orderId = toOrderId('4711');
 const receipt = { kind: 'receipt', receipt: { total: '12.50' }, at: '2030-01-01T00:00:00.000Z', reads: 1 } as const;
-const done = { kind: 'done', result: { operation: 'cancelOrder', orderId } };
+const done = { kind: 'done', result: { operation: 'cancelOrder', status: 200, body: null } };
 const unavailable = { type: 'Unavailable', message: 'away', details: [], isFinal: false };
 const followed = { startFollowing: answers({}), refreshFollowed: () => fails() };
-const created = { kind: 'done', result: { operation: 'createOrder', orderId } };
+const result = { operation: 'createOrder', status: 201, body: {} };
+const created = { kind: 'done', result: { ...result, orderId } };
 const create = answers(created);
+/** The run of the order ends so. */
+const ends = (outcome: Outcome) => {
+  const trail = openTrail({ account, orderId }, '2030-01-01T00:00:00.000Z');
+  return answers({ kind: 'trail', trail: { ...trail, status: 'Ended', rawStatus: 'Ended', terminal: true, outcome } });
+};
 
 /** Of rides. */
 export const rideTroubles: Paths = {
   'ride-that-the-service-did-not-name': scripted(
-    { attemptCall: [answers({ kind: 'done', result: { operation: 'createOrder' } }), create], ...followed },
+    { attemptCall: [answers({ kind: 'done', result }), create], ...followed },
     async (place) => {
       const { handle } = await requestedRide(place);
       await stands(handle, { attention: { code: 'outcomeUnknown' } });
@@ -28,7 +35,7 @@ export const rideTroubles: Paths = {
   ),
   'ride-whose-worker-told-of-the-store': scripted(
     {
-      attemptCall: [answers({ kind: 'done', result: { operation: 'createOrder', orderId } }, 1_500), answers(done)],
+      attemptCall: [answers(created, 1_500), answers(done)],
       ...followed,
       awaitFollowed: silent,
       recordChange: answers(undefined),
@@ -45,7 +52,7 @@ export const rideTroubles: Paths = {
   ),
   'ride-with-hints-of-others': scripted(
     {
-      attemptCall: answers({ kind: 'done', stores: true, result: { operation: 'createOrder', orderId } }, 1_000),
+      attemptCall: answers({ ...created, stores: true }, 1_000),
       ...followed,
       awaitFollowed: silent,
       recordChange: answers(undefined),
@@ -98,12 +105,12 @@ export const rideTroubles: Paths = {
     },
   ),
   ...Object.fromEntries(
-    ['cancelled', 'rejected', 'stopped', 'expired'].map((outcome) => [
+    (['cancelled', 'rejected', 'stopped', 'expired'] as const).map((outcome) => [
       `ride-${outcome}-with-a-receipt`,
       scripted(
         {
           ...{ attemptCall: create, startFollowing: answers(null), awaitReceipt: answers(receipt) },
-          ...{ awaitFollowed: answers({ kind: 'trail', trail: { status: 'Ended', outcome, terminal: true } }) },
+          ...{ awaitFollowed: ends(outcome) },
           readReceipt: answers(receipt),
         },
         async (place) => await completed((await requestedRide(place, { receipt: true })).handle),
@@ -125,7 +132,7 @@ export const rideTroubles: Paths = {
     {
       ...{ attemptCall: create, startFollowing: answers(null), awaitReceipt: answers(receipt) },
       ...{
-        awaitFollowed: answers({ kind: 'trail', trail: { status: 'Ended', outcome: 'completed', terminal: true } }),
+        awaitFollowed: ends('completed'),
       },
     },
     async (place) => {
@@ -203,7 +210,7 @@ export const rideTroubles: Paths = {
   'ride-without-receipts': scripted(
     {
       ...{ attemptCall: create, startFollowing: answers(null) },
-      awaitFollowed: () => ({ kind: 'trail', trail: { status: 'Completed', outcome: 'completed', terminal: true } }),
+      awaitFollowed: ends('completed'),
       awaitReceipt: () => ({
         ...{ kind: 'trouble', notBefore: new Date().toISOString(), reads: 1 },
         trouble: { code: 'notOffered', message: 'no receipts', since: new Date().toISOString() },
@@ -214,7 +221,7 @@ export const rideTroubles: Paths = {
   'ride-with-a-receipt-that-changes': scripted(
     {
       ...{ attemptCall: create, startFollowing: answers(null), recordChange: answers(undefined) },
-      awaitFollowed: () => ({ kind: 'trail', trail: { status: 'Completed', outcome: 'completed', terminal: true } }),
+      awaitFollowed: ends('completed'),
       awaitReceipt: [
         () => ({
           ...{ kind: 'trouble', notBefore: new Date().toISOString(), reads: 1 },
@@ -224,8 +231,12 @@ export const rideTroubles: Paths = {
       ],
       readReceipt: [
         answers(receipt),
-        answers({ ...receipt, amounts: { total: '12.50', currency: 'EUR' } }),
-        answers({ ...receipt, receipt: { total: '13.50' }, amounts: { total: '13.50', currency: 'EUR' } }),
+        answers({ ...receipt, amounts: { total: '12.50', currency: 'EUR', net: null, tax: null } }),
+        answers({
+          ...receipt,
+          receipt: { total: '13.50' },
+          amounts: { total: '13.50', currency: 'EUR', net: null, tax: null },
+        }),
         () => ({
           ...{ kind: 'trouble', notBefore: new Date().toISOString(), reads: 1 },
           trouble: { code: 'upstreamUnavailable', message: 'no', since: new Date().toISOString() },
