@@ -4,7 +4,7 @@ import type { SourceFile } from './source-file.js';
 export const budgets = {
   /** All of `src`, and all of `test`. The test prints the sizes when they are over; a new capability may then raise the limit. */
   src: { files: 207, lines: 26_491 },
-  test: { lines: 34_586 },
+  test: { lines: 34_581 },
   file: { cap: 400 },
   function: { cap: 80 },
 } as const;

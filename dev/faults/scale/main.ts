@@ -154,7 +154,7 @@ function openDesk({ deskOrigin }: Fleet): { problems(): string[]; close(): void 
     while (!signal.aborted) {
       const since = Date.now();
       await watchPage(deskOrigin, page, signal);
-      if (!signal.aborted && Date.now() - since < sessionMs) problems.push('the desk ended a live page');
+      if (!signal.aborted && Date.now() - since < sessionMs) return void problems.push('the desk ended a live page');
     }
   };
   for (let i = 0; i < viewers; i += 1) {

@@ -5,8 +5,10 @@ import { completed, ended, type Paths } from '../path.js';
 import { answers, fails, scripted, silent } from '../scripted.js';
 
 const orderId = toOrderId('4711');
-const done = { kind: 'done', result: { operation: 'cancelOrder', status: 200, body: null } };
-const unavailable = { type: 'Unavailable', message: 'away', details: [], isFinal: false };
+/** The answer of an attempt to cancel an order. */
+export const done = { kind: 'done', result: { operation: 'cancelOrder', status: 200, body: null } };
+/** Why an attempt failed. */
+export const unavailable = { type: 'Unavailable', message: 'away', details: [], isFinal: false };
 
 /** Every way through calls that a worker or the service lets down, by name. */
 export const callTroubles: Paths = {

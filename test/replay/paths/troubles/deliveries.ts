@@ -13,7 +13,13 @@ import { completed, ended, type Paths } from '../path.js';
 import { answers, fails, type Scripted, scripted } from '../scripted.js';
 
 const orderId = toOrderId('4711');
-const receipt = { kind: 'receipt', receipt: { total: '12.50' }, at: '2030-01-01T00:00:00.000Z', reads: 1 } as const;
+/** What a read of a receipt found. */
+export const receipt = {
+  kind: 'receipt',
+  receipt: { total: '12.50' },
+  at: '2030-01-01T00:00:00.000Z',
+  reads: 1,
+} as const;
 
 const lease = (place: Scripted) =>
   place.client.workflow.start('accessToken', leaseStart(place as never, { scope: '' as never }));

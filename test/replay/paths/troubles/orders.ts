@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
+import { repeatWhenLost } from '../../../../src/temporal/runs.js';
 import { deliver, deliveryOf } from '../../../support/delivery/deliveries.js';
 import { shows, startFollowing } from '../../../support/order/stack.js';
 import { patient } from '../../../support/patience.js';
@@ -21,7 +22,7 @@ const follow = (place: Scripted, more: object = {}) =>
   startFollowing(place, { account: 'business', orderId: randomUUID(), ...more });
 type Following = Awaited<ReturnType<typeof follow>>;
 async function stopped(handle: Following) {
-  await handle.executeUpdate('stopFollowing', { args: [{ reason: 'recorded' }] });
+  await repeatWhenLost(() => handle.executeUpdate('stopFollowing', { args: [{ reason: 'recorded' }] }));
   return handle;
 }
 

@@ -3,15 +3,14 @@ import { expect, vi } from 'vitest';
 import { toOrderId } from '../../../../src/domain/keys.js';
 import { type Outcome, openTrail } from '../../../../src/domain/order/trail.js';
 import { patient } from '../../../support/patience.js';
-import { account, failureOf, requestedRide, standingOf, stands } from '../../../support/ride/rides.js';
+import { account, failureOf, type RideRun, requestedRide, standingOf, stands } from '../../../support/ride/rides.js';
 import { hasTimers, isPending } from '../../../support/runs.js';
 import { completed, ended, type Paths } from '../path.js';
 import { answers, fails, scripted, silent } from '../scripted.js';
+import { done, unavailable } from './calls.js';
+import { receipt } from './deliveries.js';
 
 const orderId = toOrderId('4711');
-const receipt = { kind: 'receipt', receipt: { total: '12.50' }, at: '2030-01-01T00:00:00.000Z', reads: 1 } as const;
-const done = { kind: 'done', result: { operation: 'cancelOrder', status: 200, body: null } };
-const unavailable = { type: 'Unavailable', message: 'away', details: [], isFinal: false };
 const followed = { startFollowing: answers({}), refreshFollowed: () => fails() };
 const result = { operation: 'createOrder', status: 201, body: {} };
 const created = { kind: 'done', result: { ...result, orderId } };
@@ -21,6 +20,14 @@ const ends = (outcome: Outcome) => {
   const trail = openTrail({ account, orderId }, '2030-01-01T00:00:00.000Z');
   return answers({ kind: 'trail', trail: { ...trail, status: 'Ended', rawStatus: 'Ended', terminal: true, outcome } });
 };
+
+/** Tells the ride of changes, each in a task of its own. */
+async function hint(ride: RideRun, ...changes: unknown[]): Promise<void> {
+  for (const change of changes) {
+    await ride.signal('rideOrderChanged', change as never);
+    await sleep(300);
+  }
+}
 
 /** Of rides. */
 export const rideTroubles: Paths = {
@@ -59,12 +66,12 @@ export const rideTroubles: Paths = {
     },
     async (place) => {
       const { handle } = await requestedRide(place);
-      const hint = (change: unknown) => handle.signal('rideOrderChanged', change as never);
       await isPending(handle, 'attemptCall');
-      await hint({ account, orderId: null, status: 'Early' });
+      await hint(handle, { account, orderId: null, status: 'Early' });
       await stands(handle, { stage: 'following' });
       const attention = { code: 'stuckInStatus', message: 'late', since: '2030-01-01T00:00:00.000Z' };
-      const changes: unknown[] = [
+      await hint(
+        handle,
         null,
         { account: 'partner', orderId, status: 'OfAnotherAccount' },
         { account, orderId: '4712', status: 'OfAnotherOrder' },
@@ -74,11 +81,7 @@ export const rideTroubles: Paths = {
         { account, orderId, status: 'Waiting', attention },
         { account, orderId, attention: null },
         { account, orderId, attention: { code: 'forbidden', message: 'no', since: attention.since } },
-      ];
-      for (const change of changes) {
-        await hint(change);
-        await sleep(300);
-      }
+      );
       return await ended(handle.cancel().then(() => handle));
     },
   ),
@@ -86,20 +89,16 @@ export const rideTroubles: Paths = {
     { attemptCall: answers(created, 1_000), ...followed, awaitFollowed: silent },
     async (place) => {
       const { handle } = await requestedRide(place);
-      const hint = (change: unknown) => handle.signal('rideOrderChanged', change as never);
       await isPending(handle, 'attemptCall');
-      await hint({ account, orderId: null, outcome: 'completed' });
+      await hint(handle, { account, orderId: null, outcome: 'completed' });
       await stands(handle, { stage: 'following' });
-      const changes: unknown[] = [
+      await hint(
+        handle,
         'ended',
         { account: 'partner', orderId, outcome: 'completed' },
         { account, orderId: '4712', outcome: 'completed' },
         { account, orderId, outcome: 7 },
-      ];
-      for (const change of changes) {
-        await hint(change);
-        await sleep(300);
-      }
+      );
       await handle.terminate();
       return handle;
     },
@@ -110,7 +109,7 @@ export const rideTroubles: Paths = {
       scripted(
         {
           ...{ attemptCall: create, startFollowing: answers(null), awaitReceipt: answers(receipt) },
-          ...{ awaitFollowed: ends(outcome) },
+          awaitFollowed: ends(outcome),
           readReceipt: answers(receipt),
         },
         async (place) => await completed((await requestedRide(place, { receipt: true })).handle),
@@ -122,7 +121,7 @@ export const rideTroubles: Paths = {
     async (place) => {
       const { handle } = await requestedRide(place);
       await isPending(handle, 'startFollowing');
-      await handle.signal('rideOrderChanged', { account, orderId, outcome: 'completed' } as never);
+      await hint(handle, { account, orderId, outcome: 'completed' });
       await isPending(handle, 'awaitFollowed');
       await handle.terminate();
       return handle;
@@ -131,9 +130,7 @@ export const rideTroubles: Paths = {
   'ride-with-a-receipt-as-in-production': scripted(
     {
       ...{ attemptCall: create, startFollowing: answers(null), awaitReceipt: answers(receipt) },
-      ...{
-        awaitFollowed: ends('completed'),
-      },
+      awaitFollowed: ends('completed'),
     },
     async (place) => {
       const { handle } = await requestedRide(place, { receipt: true }, {});
