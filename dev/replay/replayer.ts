@@ -90,6 +90,10 @@ export function startReplayer(workflowBundle: NonNullable<WorkerOptions['workflo
 const doneAnew: Record<string, string[]> = {
   // Its last task found the result of a read and signals. Another of them wins today, and the next run reads again.
   'order-with-too-many-signals': ['workflowExecutionContinuedAsNew'],
+  // The notice holds the text of the attention, which names the command since 0.3.0.
+  'ride-in-doubt-in-the-store': ['activityTaskScheduled'],
+  // Refusals of changes in doubt name the command since 0.3.0.
+  'ride-refused-in-doubt-of-0-2': ['workflowExecutionUpdateCompleted'],
 };
 const optionsAnew: Record<string, object> = { watchResets: { startToCloseTimeout: 60_000 } };
 

@@ -1,4 +1,5 @@
 import { parseCallBody } from '../contracts/call-bodies.js';
+import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { TroubleCode } from '../domain/attention.js';
 import {
   type AttemptEnd,
@@ -13,7 +14,7 @@ import {
 } from '../domain/call.js';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
 import { utcText } from '../domain/failure-streak.js';
-import { RideApiError, sentBy } from '../ride-api/errors.js';
+import { effectOf, RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { SealingError } from '../sealing/sealer.js';
 import { type AuthorizedCall, QuietTime } from './authorized-call.js';
@@ -69,14 +70,18 @@ export function createCallActivities(ports: CallActivityPorts) {
         if (!isClaimed) return null;
         if (isChanging(operation)) sent = 'unknown';
         return await rideApi.callOperation(account, call, token).catch((error: unknown) => {
-          if (isChanging(operation)) sent = sentBy(error, isUnrepeatable);
+          if (isChanging(operation)) sent = effectOf(error, isUnrepeatable);
           throw error;
         });
       });
       return result ? { kind: 'done', result } : mayNotSend(claimedBefore);
     } catch (error) {
       const known = toCallTrouble(error, given, now(), pauseAfterMs(number));
-      const trouble = known ?? passingTrouble(given, `an attempt broke off: ${nameOf(error)}`);
+      const named = error instanceof RideApiError || error instanceof UnusableReply ? error.namedOrderId : undefined;
+      const trouble = {
+        ...(known ?? passingTrouble(given, `an attempt broke off: ${nameOf(error)}`)),
+        ...(named === undefined ? {} : { namedOrderId: named }),
+      };
       if (sent !== 'unknown' && sentBefore !== 'unknown') return failed(sent, trouble);
       const isFinal = (isUnrepeatable && sent === 'unknown') || isLastWord(error);
       return failed(sent, { ...trouble, isFinal });
@@ -101,14 +106,21 @@ const failureTypes: Partial<Record<TroubleCode, CallFailureType>> = {
 };
 
 /** The failure type and the remedy of a refusal. */
-function toRefusal(error: RideApiError, call: CallAsked): { type: CallFailureType; remedy: string } {
+function toRefusal(error: RideApiError, call: CallAsked): Pick<CallTrouble, 'type' | 'message' | 'advice'> {
   const { code, remedy, fields } = meaningOf(error, call);
   const type = failureTypes[code] ?? 'Refused';
-  if (type !== 'Refused') return { type, remedy };
-  const correct = 'The details hold what the service says; correct the request and use another key.';
+  if (type !== 'Refused') return { type, message: `${error.message}. ${remedy}` };
   // Without a code word of the service it may mean that the service has no such call.
   const compare = ` Compare ${fields} in the contract profile with what the service takes.`;
-  return { type, remedy: error.upstreamCode === null ? correct + compare : correct };
+  // 409: the service may know this request from an earlier run, whose order another key would double.
+  const isKnownPerhaps = call.operation === 'createOrder' && error.status === 409;
+  return {
+    type,
+    message: `${error.message}.${error.upstreamCode === null ? compare : ''}`,
+    advice: isKnownPerhaps
+      ? 'The details hold what the service says. It may know this request already: check with the service before you order again.'
+      : 'The details hold what the service says; correct the request and use another key.',
+  };
 }
 
 /** What the messages about a call name. */
@@ -138,10 +150,10 @@ export function toCallTrouble(
     const { retryAfterMs: askedMs } = error;
     // A short `Retry-After` must not lead to more requests than none.
     if (error.retryable) return passing(error.message, askedMs && Math.max(askedMs, backOffMs));
-    const { type, remedy } = toRefusal(error, call);
+    const { type, message, ...advice } = toRefusal(error, call);
     // Only the caller sees the details, whereas error texts are shown to everybody.
     const details = [{ status: error.status, code: error.upstreamCode, message: error.upstreamMessage }];
-    return trouble(type, `${error.message}. ${remedy}`, { details });
+    return trouble(type, message, { details, ...advice });
   }
   if (error instanceof TokenUnavailable) {
     const afterMs = Math.max(error.retryAt - now, 1_000);

@@ -13,7 +13,7 @@ import type {
   SubscriptionAddress,
 } from '../domain/subscription/state.js';
 import { subscriptionId } from '../domain/workflow-ids.js';
-import { RideApiError, sentBy } from '../ride-api/errors.js';
+import { effectOf, RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import type { AuthorizedCall } from './authorized-call.js';
 import { plainFailure } from './failures.js';
@@ -106,7 +106,7 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
           return await rideApi.createSubscriber(account, subscriber, token).catch((error: unknown) => {
             // A 503 says no (RFC 9110 section 15.6.4). If it is wrong, there is one more subscriber, and not one more ride.
             const isTurnedAway = error instanceof RideApiError && error.status === 503;
-            isUnclear = sentBy(error) === 'unknown' && !isTurnedAway;
+            isUnclear = effectOf(error) === 'unknown' && !isTurnedAway;
             throw error;
           });
         });

@@ -2,8 +2,8 @@ import type { Connection } from '@temporalio/client';
 import type { Option } from 'commander';
 import { createFaretrailClient, type FaretrailClient } from '../client/index.js';
 import type { CliConfig, Config } from '../config.js';
+import { shellWord } from '../domain/shell-word.js';
 import type { Env } from '../settings/env-reader.js';
-import { quoted } from '../temporal/attention.js';
 import { connectClient } from '../temporal/connection.js';
 import { type FoundRun, runOf } from '../temporal/runs.js';
 import type { Found, Looking } from '../temporal/visibility.js';
@@ -108,7 +108,7 @@ export function createContext(
       const same = Object.entries({ address, namespace }).flatMap(([name, value]) =>
         value ? [`--${name}`, value] : [],
       );
-      return [programName(env), ...[...words, ...same].map(quoted)].join(' ');
+      return [programName(env), ...[...words, ...same].map(shellWord)].join(' ');
     },
   };
 }

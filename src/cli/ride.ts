@@ -12,6 +12,7 @@ import {
   toRideRequestId,
 } from '../domain/ride/input.js';
 import { followedAgainText } from '../domain/ride/ride.js';
+import { shellWord } from '../domain/shell-word.js';
 import { fromRequestRideId, type RequestRideKey, requestRideId } from '../domain/workflow-ids.js';
 import { toRunTimes } from '../temporal/runs.js';
 import { listRuns, type RunFilter, runsQuery } from '../temporal/visibility.js';
@@ -228,7 +229,8 @@ export function standingText(standing: RideStanding, commandLine: CommandLine): 
   ]);
   if (attention === null) return card;
   const resolve = plain(commandLine('ride', 'resolve', account, requestId));
-  const decide = `  decide    ${resolve} --order ID | --try-again | --give-up REASON`;
+  const named = plain(shellWord(standing.suggestedOrderId ?? 'ID'));
+  const decide = `  decide    ${resolve} --order ${named} | --try-again | --give-up REASON`;
   return [card, attentionText(attention), ...(attention.code === 'outcomeUnknown' ? [decide] : [])].join('\n');
 }
 

@@ -1,4 +1,5 @@
 import { FaretrailError } from '../domain/errors.js';
+import type { OrderId } from '../domain/keys.js';
 import { isJsonObject, ownValue } from './json.js';
 
 /** Why a success answer cannot be used. */
@@ -21,8 +22,12 @@ export type UnusableReplyCode =
 export class UnusableReply extends FaretrailError<UnusableReplyCode> {
   override readonly name = 'UnusableReply';
 
-  constructor(code: UnusableReplyCode) {
+  /** An order that the answer names where no success would name it. */
+  readonly namedOrderId: OrderId | undefined;
+
+  constructor(code: UnusableReplyCode, namedOrderId?: OrderId) {
     super(code, `upstream's answer cannot be used: ${code}`);
+    this.namedOrderId = namedOrderId;
   }
 }
 

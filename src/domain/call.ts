@@ -101,6 +101,10 @@ export const callSummary = ({
 
 /** The failure of one attempt of a call. */
 export interface CallTrouble extends CallFailure {
+  /** The next step for the caller, if no attempt can have been carried out. */
+  advice?: string;
+  /** An order that the answer to a create named although it was no success. */
+  namedOrderId?: OrderId;
   /** Repeating the call cannot help. */
   isFinal: boolean;
   /** The requested wait; undefined leaves it to the retry policy. */
@@ -108,20 +112,21 @@ export interface CallTrouble extends CallFailure {
 }
 
 /**
- * Has the service carried out a call? `no`: surely not. `yes`: it has given its answer. `unknown`: it was sent, and no answer says what became
- * of it. `sentBy` reads it from the failure of a request, an attempt answers with it, the run keeps it, and a person gets it as
- * `OutcomeUnknown`.
+ * Doubt about a failed attempt. `no`: it had no effect, since it was not sent or the service refused it. `unknown`: the service may have
+ * carried it out. `effectOf` reads it from the failure of a request; a person gets it as `OutcomeUnknown`.
  */
-export type Sent = 'no' | 'yes' | 'unknown';
+export type Sent = 'no' | 'unknown';
 
 /** What the attempts before the next one of a call have left. */
 export interface SentBefore {
   /** `unknown`: one of them may have been carried out. */
-  sent: 'no' | 'unknown';
+  sent: Sent;
   /** The order is read first, to see whether it was. */
   isReadFirst: boolean;
   /** The refusal of a repeated call. It is final unless the order shows that an earlier attempt was carried out. */
   refusal: CallTrouble | null;
+  /** An earlier call for the same order may have been carried out. So no failure of this one can say that there is no order. */
+  isInDoubt?: boolean;
 }
 
 /** Before the first attempt. */
@@ -157,9 +162,9 @@ export type AfterAttempt =
 
 /** The table of what follows an attempt of a call. `isOver`: the time of the whole effort is. */
 export function afterAttempt(call: CallName, before: SentBefore, end: AttemptEnd, isOver = false): AfterAttempt {
-  const fail = (trouble: CallTrouble, sent: SentBefore['sent']): AfterAttempt => ({
+  const fail = (trouble: CallTrouble, sent: Sent): AfterAttempt => ({
     act: 'fail',
-    failure: sent === 'unknown' ? toOutcomeUnknown(trouble) : trouble,
+    failure: sent === 'unknown' || before.isInDoubt ? toOutcomeUnknown(trouble) : toFailure(trouble),
   });
   const tryAgain = (next: SentBefore, trouble: CallTrouble): AfterAttempt =>
     isOver ? fail(trouble, next.sent) : { act: 'tryAgain', before: next };
@@ -177,16 +182,42 @@ export function afterAttempt(call: CallName, before: SentBefore, end: AttemptEnd
   }
   // The service may refuse the repeat because an earlier attempt took effect.
   if (sent === 'unknown' && isShown && !before.isReadFirst)
-    return tryAgain({ sent, isReadFirst: true, refusal: trouble }, passingTrouble(call, 'refused after a lost answer'));
+    return tryAgain(
+      { ...before, sent, isReadFirst: true, refusal: trouble },
+      passingTrouble(call, 'refused after a lost answer'),
+    );
   return fail(trouble, sent);
 }
 
-/** The failure of a call that the service may have carried out. */
-const toOutcomeUnknown = ({ message, details }: CallTrouble): CallFailure => ({
-  type: 'OutcomeUnknown',
-  message: `${message.replace(/\.$/, '')}. Whether it was carried out is unknown. Look at the service whether it was carried out before you ask for it again.`,
+const toFailure = ({ type, message, details, advice }: CallTrouble): CallFailure => ({
+  type,
+  message: advice === undefined ? message : `${message} ${advice}`,
   details,
 });
+
+/** The first of the details of `OutcomeUnknown`. */
+export interface DoubtDetails {
+  /** The last answer of the service, if there was one. */
+  status?: number;
+  code?: string | null;
+  message?: string | null;
+  /** The failure of the last attempt as a sentence, without advice. */
+  reason?: string;
+  /** An order that the last answer named. */
+  namedOrderId?: OrderId;
+}
+
+/** The failure of a call that the service may have carried out. It never advises another key: that would be a second order. */
+function toOutcomeUnknown({ message, details, namedOrderId }: CallTrouble): CallFailure {
+  const reason = `${message.replace(/\.$/, '')}.`;
+  const named = namedOrderId === undefined ? {} : { namedOrderId };
+  const shown = namedOrderId === undefined ? '' : ` The answer names order ${namedOrderId}.`;
+  return {
+    type: 'OutcomeUnknown',
+    message: `${reason}${shown} The service may have carried it out: check with the service before you send it again.`,
+    details: [{ ...(details[0] as object | undefined), reason, ...named } satisfies DoubtDetails],
+  };
+}
 
 /** A call that has not ended by then shows attention. */
 export const longCallMs = 60_000;
@@ -194,7 +225,7 @@ export const longCallMs = 60_000;
 /** The attention of a call that takes long. `since` is an ISO instant. */
 export const callWaits = ({ operation, account }: CallName, since: string): Attention => ({
   code: 'upstreamUnavailable',
-  message: `${operation} has come to no end yet. Look at the service, the network, and whether a worker of account ${account} runs; its last attempt says what it met.`,
+  message: `${operation} has been running for over a minute. Check the service, the network and that a worker for account ${account} is up; the last attempt shows the error.`,
   since,
 });
 

@@ -4,7 +4,7 @@ import type { Attention } from './attention.js';
 
 /** With this limit 50 entries of three-byte letters stay below the server's limit of 20,000 bytes. */
 const maxCell = 80;
-const maxMessage = 300;
+const maxMessage = 500;
 
 /** One cell of a Markdown table, or a word in a line. */
 export const cell = (text: string, maxLength = maxCell): string =>

@@ -2,6 +2,7 @@ import type { JsonFlaw } from '../contracts/json.js';
 import type { AttentionCode } from '../domain/attention.js';
 import type { Sent } from '../domain/call.js';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
+import type { OrderId } from '../domain/keys.js';
 
 // None of these carries a `cause`: undici's and Node's errors may hold a URL, response bytes or a piece of a body.
 
@@ -42,14 +43,23 @@ export class RideApiError extends FaretrailError<RideApiErrorCode> {
   readonly retryable: boolean;
   /** The wait that the service asked for; undefined leaves it to the retry policy. */
   readonly retryAfterMs: number | undefined;
+  /** An order that the answer to a create named. */
+  readonly namedOrderId: OrderId | undefined;
 
-  constructor(code: RideApiErrorCode, status: number, words: UpstreamWords, retryAfterMs?: number) {
+  constructor(
+    code: RideApiErrorCode,
+    status: number,
+    words: UpstreamWords,
+    retryAfterMs?: number,
+    namedOrderId?: OrderId,
+  ) {
     super(code, `upstream refused: ${code} (${inBrief(status, words)})`);
     this.status = status;
     this.upstreamCode = words.upstreamCode;
     this.upstreamMessage = words.upstreamMessage ?? null;
     this.retryable = isPassing(status);
     this.retryAfterMs = this.retryable ? retryAfterMs : undefined;
+    this.namedOrderId = namedOrderId;
   }
 }
 
@@ -77,7 +87,7 @@ function proxyRemedy(systemCode: string): string {
   return isProxy ? '; the proxy gives no answer: check HTTPS_PROXY' : '';
 }
 
-/** No complete answer came: `sentBy` says what that means for a changing call; a read can be repeated.
+/** No complete answer came: `effectOf` says what that means for a changing call; a read can be repeated.
  *  `systemCode` is the code of Node or undici, which tells people why. Not thrown when the caller aborted: that is its own reason. */
 export class RideApiUnreachable extends FaretrailError<UnreachableCode> {
   override readonly name = 'RideApiUnreachable';
@@ -141,24 +151,23 @@ function inBrief(status: number, { upstreamCode, requestId }: UpstreamWords): st
 }
 
 /**
- * Whether the service carried out a changing call that failed like this. Refused calls are assumed not to have been carried out, but for
- * the answers listed here. `mustBeOnce`: a repeat would make a second order.
+ * The effect that a changing call may have had although it failed like this. A refusal is assumed to have none, but for the answers listed
+ * here. `mustBeOnce`: a repeat would make a second order.
  */
-export function sentBy(error: unknown, mustBeOnce = false): Sent {
+export function effectOf(error: unknown, mustBeOnce = false): Sent {
   if (error instanceof InvalidInput) return 'no'; // no request could be made of it
   if (error instanceof RideApiUnreachable && error.code === 'NO_CONNECTION') return 'no';
   if (!(error instanceof RideApiError)) return 'unknown';
+  if (error.namedOrderId !== undefined) return 'unknown'; // the order that it names may be ours
   switch (error.code) {
     case 'UNEXPECTED_STATUS':
     case 'UPSTREAM_FAILED': // a 503 says no (RFC 9110 section 15.6.4), but a proxy may send it after the service took the call
       return 'unknown';
     case 'ERROR_IN_SUCCESS': // words of an error under a success: the service may have made the order (assumed)
-      return mustBeOnce ? 'unknown' : 'yes';
+      return mustBeOnce ? 'unknown' : 'no';
     case 'REDIRECTED': // "see there", at the order that the service made (assumed)
-      return mustBeOnce && error.status === 303 ? 'unknown' : 'yes';
-    case 'RATE_LIMITED':
-      return 'no';
+      return mustBeOnce && error.status === 303 ? 'unknown' : 'no';
     default:
-      return 'yes';
+      return 'no';
   }
 }

@@ -25,7 +25,7 @@ export interface ApiReply {
   body: unknown;
 }
 
-const keptHeaders = ['date', 'link', 'retry-after', 'x-request-id'] as const;
+const keptHeaders = ['date', 'link', 'location', 'retry-after', 'x-request-id'] as const;
 type KeptHeader = (typeof keptHeaders)[number];
 
 /** The time and space that one exchange may take, unless a caller sets other limits. */

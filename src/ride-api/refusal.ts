@@ -1,4 +1,5 @@
 import { isErrorEnvelope, parseErrorBody, parseErrorMessage, toShortWord } from '../contracts/unusable-reply.js';
+import type { OrderId } from '../domain/keys.js';
 import { RideApiError, type RideApiErrorCode, type UpstreamWords } from './errors.js';
 import type { ApiReply } from './http.js';
 
@@ -47,6 +48,8 @@ export interface RefusalContext extends WaitTerms {
   notFound?: 'NOT_FOUND' | 'ORDER_UNKNOWN' | undefined;
   /** Present where upstream's own message is kept for a caller: phone numbers of the request, which it must not repeat. */
   phones?: readonly string[] | undefined;
+  /** An order that an answer to a create names; only a create has it. */
+  namedOrder?: ((reply: ApiReply) => OrderId | undefined) | undefined;
 }
 
 const codeByStatus: Partial<Record<number, RideApiErrorCode>> = {
@@ -102,8 +105,9 @@ function codeOf(reply: ApiReply, notFound: RefusalContext['notFound'] = 'NOT_FOU
 
 /** The error for an answer that is not the success asked for. */
 export function toRideApiError(reply: ApiReply, context: RefusalContext): RideApiError {
-  const { secrets, notFound, phones } = context;
+  const { secrets, notFound, phones, namedOrder } = context;
   const upstreamMessage = phones === undefined ? null : messageFor(reply, secrets, phones);
   const words = { ...upstreamWords(reply, secrets), upstreamMessage };
-  return new RideApiError(codeOf(reply, notFound), reply.status, words, retryAfterMs(reply.headers, context));
+  const waitMs = retryAfterMs(reply.headers, context);
+  return new RideApiError(codeOf(reply, notFound), reply.status, words, waitMs, namedOrder?.(reply));
 }

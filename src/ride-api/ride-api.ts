@@ -19,6 +19,7 @@ import type { OrderReading } from '../domain/order/trail.js';
 import type { EventType } from '../domain/subscription/subscription.js';
 import { RideApiError, RideApiGarbled } from './errors.js';
 import { type ApiReply, createHttp, type Http } from './http.js';
+import { namedOrderOf } from './named-order.js';
 import { type OperationCall, operationRequest, operationScope } from './operation-request.js';
 import { defaultMaxWaitMs, isSuccess, type RefusalContext, toRideApiError } from './refusal.js';
 import { interpretTokenReply, tokenRequest } from './token.js';
@@ -67,7 +68,7 @@ export function createRideApi(options: RideApiOptions) {
 }
 
 /** How an answer is taken. */
-interface AskManner extends Pick<RefusalContext, 'notFound' | 'phones'> {
+interface AskManner extends Pick<RefusalContext, 'notFound' | 'phones' | 'namedOrder'> {
   signal?: AbortSignal | undefined;
   /** What no error may repeat, beside the credentials. */
   secrets?: RefusalContext['secrets'];
@@ -122,18 +123,23 @@ const toOperationCall = (
 
 const businessCalls = (ask: Ask, { profile, keepsPersonalData }: RideApiOptions) => ({
   /** One business operation for a caller. Throws `RideApiError` (404 of a call about an order is ORDER_UNKNOWN), `UnusableReply`
-   *  NO_ORDER_ID. `sentBy` says of a failure whether the service may have carried out the call. */
+   *  NO_ORDER_ID. `effectOf` says of a failure whether the service may have carried out the call. */
   callOperation(account: Account, call: ServiceCall, accessToken: string): Promise<BusinessCallResult> {
     const { operation, body: sent } = call;
-    const read = ({ status, body }: ApiReply, isListed: boolean): BusinessCallResult | undefined => {
+    const asked = toOperationCall(call, accessToken);
+    const named = (reply: ApiReply): OrderId | undefined =>
+      namedOrderOf(reply, operationRequest(account, asked, profile).url, profile.pointers);
+    const read = (reply: ApiReply, isListed: boolean): BusinessCallResult | undefined => {
+      const { status, body } = reply;
       const made = operation === 'createOrder' ? findCreatedOrder(body, profile.pointers) : undefined;
       if (made === undefined && !isListed) return undefined;
-      if (made === undefined && operation === 'createOrder') throw new UnusableReply('NO_ORDER_ID');
+      if (made === undefined && operation === 'createOrder') throw new UnusableReply('NO_ORDER_ID', named(reply));
       const about = { ...call, ...(made && { orderId: made }) };
       const kept = toKeptAnswer(body, { call: about, profile, keepsPersonalData });
       return { operation, status, body: kept, ...(made && { orderId: made }) };
     };
-    return ask(account, toOperationCall(call, accessToken), read, {
+    return ask(account, asked, read, {
+      namedOrder: operation === 'createOrder' ? named : undefined,
       notFound: isAboutOrder(operation) ? 'ORDER_UNKNOWN' : 'NOT_FOUND',
       phones: keepsPersonalData ? phonesIn(sent) : undefined, // the service's own words may name a person
     });
@@ -167,7 +173,7 @@ const anyPath = /[\w-]{43}/;
 
 const subscriberCalls = (ask: Ask) => ({
   /** Subscribes to one event type: a plain string goes out, a list of objects comes back (given). Any 2xx that names the subscriber is one.
-   *  Throws `RideApiError`; `sentBy` says what it means. */
+   *  Throws `RideApiError`; `effectOf` says what it means. */
   createSubscriber(
     account: Account,
     { deliveryAddress, eventType }: NewSubscriber,

@@ -9,6 +9,7 @@ import type { AccountName } from '../domain/keys.js';
 import { type Need, type OperatorEventsInput, readNeed } from '../domain/notify/operator.js';
 import { publishedDelivery } from '../domain/published.js';
 import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
+import { shellWord } from '../domain/shell-word.js';
 import { publishedLease } from '../domain/token-lease.js';
 import {
   fromAccessTokenId,
@@ -217,12 +218,8 @@ function commandFor({ kind, account, id, code }: Pick<RunInNeed, 'kind' | 'accou
 /** The run with the command that helps. */
 export const withCommand = (run: Omit<RunInNeed, 'command'>): RunInNeed => ({
   ...run,
-  command: commandFor(run).map(quoted).join(' '),
+  command: commandFor(run).map(shellWord).join(' '),
 });
-
-/** A word as a shell takes it: an order id may hold blanks. */
-export const quoted = (word: string): string =>
-  /^[\w.:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
 const describeWithinMs = 5_000;
 /** Far more than the operator is told of, so one that is known and not listed has most likely gone. */

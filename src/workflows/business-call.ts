@@ -25,6 +25,7 @@ import {
   parseBusinessCallInput,
   passingTrouble,
   pauseAfterMs,
+  type SentBefore,
   type ServiceCall,
 } from '../domain/call.js';
 import { attentionLines } from '../domain/markdown.js';
@@ -64,6 +65,8 @@ interface CallCourse {
   attempts: { made: number };
   /** The id of the update by which a person asked for it. */
   updateId: string | null;
+  /** An earlier call for the same order may have been carried out. */
+  isInDoubt?: boolean;
   /** The worker has a store. */
   onStore?(): void;
 }
@@ -83,9 +86,12 @@ export const performCall = (
   );
 
 /** The run repeats a call, since only its history knows what was sent: an operator may reset an activity. */
-async function carryOut(call: ServiceCall, { attempts, updateId, onStore }: CallCourse): Promise<BusinessCallResult> {
+async function carryOut(
+  call: ServiceCall,
+  { attempts, updateId, isInDoubt = false, onStore }: CallCourse,
+): Promise<BusinessCallResult> {
   const endsAt = Date.now() + effortMs(call.operation);
-  let before = nothingSent;
+  let before: SentBefore = { ...nothingSent, isInDoubt };
   for (let tried = 1; ; tried += 1) {
     attempts.made += 1;
     const { sent, isReadFirst } = before;

@@ -41,7 +41,7 @@ describe('without Temporal the desk', () => {
       '/orders/business/7b22',
       '/rides/business/trip-9',
     ]);
-    expect(page).toContain('Look at the service whether the order was made, then resolve the ride.');
+    expect(page).toContain('Check with the service if the order exists, then resolve the ride.');
   });
 
   it('shows an order with its timeline, and a ride that needs a decision', async () => {

@@ -54,7 +54,7 @@ it('a call is shown by its operation and what it is about, and one that takes lo
   const since = '2031-05-01T10:00:00.000Z';
   const { message, ...rest } = callWaits({ operation: 'products', account }, since);
   expect(rest).toEqual({ code: 'upstreamUnavailable', since });
-  expect(message).toMatch(/^products has come to no end yet\. .* account business runs/);
+  expect(message).toMatch(/^products has been running for over a minute\. .* account business is up/);
 });
 
 it("a caller's own id is refused under the name of its field", () => {
@@ -67,16 +67,23 @@ describe('after an attempt', () => {
   const result = { operation: 'cancelOrder', status: 204, body: null } as const;
   const refused: CallTrouble = { type: 'Refused', message: 'No. Too late.', details: [{ status: 422 }], isFinal: true };
   const down: CallTrouble = { type: 'Unavailable', message: 'down', details: [], isFinal: false, afterMs: 5 };
-  const failed = (trouble: CallTrouble, sent: 'no' | 'yes' | 'unknown'): AttemptEnd => {
+  const failed = (trouble: CallTrouble, sent: 'no' | 'unknown'): AttemptEnd => {
     return { kind: 'failed', trouble, sent };
   };
   const again = (before: Partial<SentBefore>): AfterAttempt => {
     return { act: 'tryAgain', before: { ...nothingSent, ...before } };
   };
-  const fails = (failure: CallTrouble): AfterAttempt => ({ act: 'fail', failure });
+  const fails = ({ type, message, details }: CallTrouble): AfterAttempt => ({
+    act: 'fail',
+    failure: { type, message, details },
+  });
   const unknown = (message: string, { details } = refused): AfterAttempt => {
-    const text = `${message}. Whether it was carried out is unknown. `;
-    return { act: 'fail', failure: { type: 'OutcomeUnknown', message: expect.stringContaining(text), details } };
+    const reason = `${message}.`;
+    const text = `${reason} The service may have carried it out: check with the service before you send it again.`;
+    return {
+      act: 'fail',
+      failure: { type: 'OutcomeUnknown', message: text, details: [{ ...(details[0] as object), reason }] },
+    };
   };
   const lost = { sent: 'unknown' } as const;
   const lostAndRead = { sent: 'unknown', isReadFirst: true } as const;
@@ -86,27 +93,21 @@ describe('after an attempt', () => {
   it.each<[string, BusinessOperation, Partial<SentBefore>, AttemptEnd, AfterAttempt, isOver?: boolean]>([
     ['with a result it is done', 'cancelOrder', lost, { kind: 'done', result }, { act: 'return', result }],
     ['that did not get through comes another', 'createOrder', {}, failed(down, 'no'), again({})],
-    ['with an error of the service comes another', 'createOrder', {}, failed(down, 'yes'), again({})],
+    ['with an error of the service comes another', 'createOrder', {}, failed(down, 'no'), again({})],
     ['without answer, a create is not read', 'createOrder', {}, failed(down, 'unknown'), again(lost)],
     ['without answer, codes are not read', 'addReferenceCode', {}, failed(down, 'unknown'), again(lost)],
     ['without answer, a change is read first', 'updateOrder', {}, failed(down, 'unknown'), again(lostAndRead)],
     ['that failed later, no answer is forgotten', 'createOrder', lost, failed(down, 'no'), again(lost)],
     ['that could not read, the read is still due', 'cancelOrder', lostAndRead, failed(down, 'no'), again(lostAndRead)],
-    ['that was refused it fails', 'createOrder', {}, failed(refused, 'yes'), fails(refused)],
+    ['that was refused it fails', 'createOrder', {}, failed(refused, 'no'), fails(refused)],
     ['that was refused unsent it fails', 'cancelOrder', {}, failed(refused, 'no'), fails(refused)],
-    [
-      'refused after a lost answer, it is unknown',
-      'createOrder',
-      lost,
-      failed(refused, 'yes'),
-      unknown('No. Too late'),
-    ],
+    ['refused after a lost answer, it is unknown', 'createOrder', lost, failed(refused, 'no'), unknown('No. Too late')],
     ['that ended for good without answer, too', 'createOrder', {}, failed(refused, 'unknown'), unknown('No. Too late')],
     [
       'refused after a lost answer, a change is read, and the refusal kept',
       'cancelOrder',
       lost,
-      failed(refused, 'yes'),
+      failed(refused, 'no'),
       again({ ...lostAndRead, refusal: refused }),
     ],
     [
@@ -138,7 +139,7 @@ describe('after an attempt', () => {
       'when it is over, a refusal after a lost answer is unknown',
       'cancelOrder',
       lost,
-      failed(refused, 'yes'),
+      failed(refused, 'no'),
       unknown('cancelOrder of account business: refused after a lost answer', down),
       true,
     ],

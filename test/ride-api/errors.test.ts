@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvalidInput } from '../../src/domain/errors.js';
-import { RideApiGarbled, RideApiUnreachable, sentBy, type UnreachableCode } from '../../src/ride-api/errors.js';
+import { effectOf, RideApiGarbled, RideApiUnreachable, type UnreachableCode } from '../../src/ride-api/errors.js';
 import { retryAfterMs, toRideApiError } from '../../src/ride-api/refusal.js';
 import { forAny } from '../support/for-any.js';
 import { answer } from './accounts.js';
@@ -16,18 +16,18 @@ describe('whether a changing call was sent', () => {
 
   it.each([
     ['no', [unreachable('NO_CONNECTION'), new InvalidInput('x'), refused(429)]],
-    ['yes', [400, 401, 402, 403, 404, 409, 422, 302, 303].map((status) => refused(status))],
-    ['yes', [refused(200, envelope)]],
+    ['no', [400, 401, 402, 403, 404, 409, 422, 302, 303].map((status) => refused(status))],
+    ['no', [refused(200, envelope)]],
     ['unknown', [500, 502, 503, 504, 200, 204].map((status) => refused(status))],
     ['unknown', [unreachable('CONNECTION_LOST'), unreachable('TOTAL_TIMEOUT'), new Error('?')]],
     ['unknown', [new RideApiGarbled('NOT_JSON', 'https://business.example', 200)]],
   ])('is said by its error: %s (%#)', (sent, errors) => {
-    for (const error of errors) expect([sentBy(error), String(error)]).toEqual([sent, String(error)]);
+    for (const error of errors) expect([effectOf(error), String(error)]).toEqual([sent, String(error)]);
   });
 
   it('is unknown after "see there" and an error under a success, where a repeat would make a second order', () => {
-    expect([refused(303), refused(200, envelope), refused(302)].map((error) => sentBy(error, true))).toEqual([
-      ...['unknown', 'unknown', 'yes'],
+    expect([refused(303), refused(200, envelope), refused(302)].map((error) => effectOf(error, true))).toEqual([
+      ...['unknown', 'unknown', 'no'],
     ]);
   });
 });

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { sentBy } from '../../src/ride-api/errors.js';
+import { effectOf } from '../../src/ride-api/errors.js';
 import { type ApiRequest, createHttp, type HttpLimits } from '../../src/ride-api/http.js';
 import { createAuthority } from '../support/server/certificates.js';
 import { failure } from './accounts.js';
@@ -123,7 +123,7 @@ describe('a changing call over TLS', () => {
       vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0'); // a process learns of an authority only at its start
       onTestFinished(() => void vi.unstubAllEnvs());
       const { url, taken } = await startBreakingService(certificate, name);
-      await expect(httpClient().send(post(url))).rejects.toSatisfy((error) => sentBy(error) === 'unknown');
+      await expect(httpClient().send(post(url))).rejects.toSatisfy((error) => effectOf(error) === 'unknown');
       expect(taken).toEqual(['{}']);
     },
   );
@@ -136,7 +136,7 @@ describe('a changing call over TLS', () => {
       .send(post(await host()))
       .catch((thrown: unknown) => thrown);
     expect(failed).toEqual(error);
-    expect(sentBy(failed)).toBe('no');
+    expect(effectOf(failed)).toBe('no');
   });
 });
 

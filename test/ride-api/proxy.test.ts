@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { loadConfig } from '../../src/config.js';
-import { sentBy } from '../../src/ride-api/errors.js';
+import { effectOf } from '../../src/ride-api/errors.js';
 import { type ApiRequest, createHttp, type HttpLimits } from '../../src/ride-api/http.js';
 import { isExempt } from '../../src/ride-api/proxy.js';
 import { createAuthority } from '../support/server/certificates.js';
@@ -95,7 +95,7 @@ describe('a create that the proxy keeps from the service', () => {
     expect(error).toEqual(refused('NO_CONNECTION', systemCode));
     expect(error.message).toContain(told);
     expect(error.message).not.toContain('secret-5c1e');
-    expect(sentBy(error, true)).toBe('no');
+    expect(effectOf(error, true)).toBe('no');
   });
 
   it('was not sent when the tunnel ends before TLS stands', async () => {
@@ -109,7 +109,7 @@ describe('a create that the proxy keeps from the service', () => {
     const http = clientBehind((await proxyWith({ port })).url, { connections: 1, totalMs: 400 });
     const errors = await Promise.all([failed(http.send(create)), failed(http.send(create))]);
     expect(errors).toEqual([refused('TOTAL_TIMEOUT', null), refused('NO_CONNECTION', 'TOTAL_TIMEOUT')]);
-    expect(errors.map((error) => sentBy(error, true))).toEqual(['unknown', 'no']);
+    expect(errors.map((error) => effectOf(error, true))).toEqual(['unknown', 'no']);
     await http.close();
     expect(taken()).toBe(1);
   });
@@ -128,7 +128,7 @@ it.each<[string, RequestListener]>([
   cut = proxy.cut;
   const error = await failed(clientBehind(proxy.url).send(create));
   expect(error).toEqual(refused('CONNECTION_LOST'));
-  expect(sentBy(error, true)).toBe('unknown');
+  expect(effectOf(error, true)).toBe('unknown');
   expect(taken()).toBe(1);
 });
 

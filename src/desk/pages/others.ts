@@ -18,7 +18,12 @@ export function ridePage(frame: Seen, ride: RideRow, attention: readonly Attenti
       ...{ id: 'made', name: 'It was made', says: 'This order is followed from now on.' },
       fields: field('orderId', 'Order id at the service', 'made-order'),
     },
-    { id: 'tryAgain', name: 'Order it now', says: 'This books a second ride if there is one after all.', fields: '' },
+    {
+      id: 'tryAgain',
+      name: 'Order it now',
+      says: 'If the first attempt did work, the passenger gets two cars and you pay for both.',
+      fields: '',
+    },
     {
       ...{ id: 'giveUp', name: 'Give it up', says: 'The ride ends without an order.' },
       fields: field('reason', 'Why', 'give-up-reason'),
@@ -28,7 +33,7 @@ export function ridePage(frame: Seen, ride: RideRow, attention: readonly Attenti
     button(viewer, { ...way, action, fields: `${hidden('how', way.id)}${fields}` }),
   );
   const decide = html`<h2>Was the order made?</h2>
-<p>Look at the service for the request id <code>ride.${account}.${id}</code>, then choose.</p><div class="acts">!${buttons}</div>`;
+<p>Check with the service for the request id <code>ride.${account}.${id}</code>, then choose.</p><div class="acts">!${buttons}</div>`;
   return page(
     { ...frame, title: `Ride ${id}`, place: '/orders', live: `ride ${account} ${id}` },
     html`!${facts([

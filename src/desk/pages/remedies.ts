@@ -10,7 +10,7 @@ const remedies: Readonly<Record<AttentionCode, string>> = {
   stuckInStatus: askDesk,
   latePickup: askDesk,
   customerCare: 'Customer care of the service has the order. Ask them.',
-  outcomeUnknown: 'Look at the service whether the order was made, then resolve the ride.',
+  outcomeUnknown: 'Check with the service if the order exists, then resolve the ride.',
   orderNotFound: 'Check the order id with whoever gave it. Stop the order if it is wrong.',
   subscriptionSilent: 'Nothing to do for a ride: changes are found by reading. Tell the person who runs faretrail.',
   unreadableStatus: tellOperator,

@@ -6,6 +6,7 @@ import type { Notify } from '../notify/receivers.js';
 import type { FollowOrderInput } from '../order/input.js';
 import { type OrderTrail, OrderTrailSchema, outcomes, withoutDriver } from '../order/trail.js';
 import * as s from '../schema.js';
+import { shellWord } from '../shell-word.js';
 import { type FollowOrderKey, followOrderId } from '../workflow-ids.js';
 import type { RequestRideInput } from './input.js';
 
@@ -46,6 +47,10 @@ export const RideStandingSchema = s.answerOf({
   followedAgain: s.absentOr(
     FollowedAgainSchema,
     'The run that followed the order broke off, so the order is followed again. Absent while that never happened.',
+  ),
+  suggestedOrderId: s.absentOr(
+    s.nullable(s.answered<OrderId>()),
+    'An order that the answer to a create in doubt named. It is followed only once resolveRide names it.',
   ),
   receipt: s.absentOr(s.anyObject(), 'The last answer of the service. Only in the query, once there is one.'),
   isReceiptSettled: s.absentOr(s.flag, 'Does the run read it no more? Beside the receipt.'),
@@ -102,12 +107,38 @@ export const followAgainAfterMs = ({ times }: FollowedAgain): number =>
 export const rideCallId = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'>): string =>
   `ride.${account}.${requestId}`;
 
-/** The attention of a ride whose create may or may not have made an order. `now` is an ISO instant. */
-export const outcomeUnknown = (reason: string, now: string): Attention => ({
-  code: 'outcomeUnknown',
-  message: `${reason} Look at the service whether the order was made, then use resolveRide.`,
-  since: now,
-});
+/** Reasons for doubt about the order of a ride. */
+export interface RideDoubt {
+  /** The last event as a sentence. */
+  reason: string;
+  /** The create was sent again after a person asked for it. */
+  isRepeated?: boolean;
+  /** An order that the last answer of the service named. */
+  suggestedOrderId?: OrderId | undefined;
+}
+
+const resolveCommand = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'>): string =>
+  `faretrail ride resolve ${account} ${requestId}`;
+
+/** The attention of a ride whose create may or may not have placed an order. `now` is an ISO instant. */
+export function outcomeUnknown(
+  ride: Pick<RideStanding, 'account' | 'requestId'>,
+  { reason, isRepeated = false, suggestedOrderId }: RideDoubt,
+  now: string,
+): Attention {
+  const doubt = isRepeated ? 'An earlier attempt may have placed the order too.' : 'The order may exist.';
+  const check = `Check with the service (request id ${rideCallId(ride)}), then run \`${resolveCommand(ride)}\`.`;
+  const named = `The answer names order ${shownText(suggestedOrderId ?? '')}. If it is the order of this ride, run`;
+  const way =
+    suggestedOrderId === undefined
+      ? check
+      : `${named} \`${resolveCommand(ride)} --order ${shellWord(shownText(suggestedOrderId))}\`.`;
+  return { code: 'outcomeUnknown', message: `${reason} ${doubt} ${way}`, since: now };
+}
+
+/** Refusal of a change while it is unknown if there is an order to change. */
+export const unresolvedText = (ride: Pick<RideStanding, 'account' | 'requestId'>): string =>
+  `The order of this ride may or may not exist, so it cannot be changed yet. Run \`${resolveCommand(ride)}\` first, then try again.`;
 
 /** A request to follow an order, by a new or a running run. */
 export interface StartFollowingInput {
@@ -145,7 +176,7 @@ export const followedAgainText = ({ times, at, reason }: FollowedAgain): string 
 
 /** A ride as Markdown for the Temporal UI: where it stands, where its order is followed, and what a person can do. */
 export function describeRide(ride: RideStanding): string {
-  const { account, requestId, stage, orderId, status, outcome, attention, orderAttention = null, followedAgain } = ride;
+  const { account, stage, orderId, status, outcome, attention, orderAttention = null, followedAgain } = ride;
   const head = [
     `The ride **${stageTexts[stage]}**`,
     ...(status === null ? [] : [`status **${cell(status)}**`]),
@@ -154,8 +185,9 @@ export function describeRide(ride: RideStanding): string {
   const order =
     orderId && `Order ${cell(orderId, 128)}, followed by \`${cell(followOrderId({ account, orderId }), 200)}\``;
   const broken = followedAgain && `The following of the order ${messageCell(followedAgainText(followedAgain))}`;
-  const commands = ['--order ID', '--try-again', '--give-up REASON']
-    .map((way) => `- \`faretrail ride resolve ${account} ${requestId} ${way}\``)
+  const named = cell(shellWord(ride.suggestedOrderId ?? 'ID'), 200);
+  const commands = [`--order ${named}`, '--try-again', '--give-up REASON']
+    .map((way) => `- \`${resolveCommand(ride)} ${way}\``)
     .join('\n');
   return [
     head,

@@ -2,7 +2,7 @@ import { ApplicationFailure, CancellationScope, condition, currentUpdateInfo, se
 import { readConcern } from '../../domain/attention.js';
 import { parseNoInput } from '../../domain/input-fields.js';
 import { parseResolveRideInput, parseUpdateRideInput, type RideResolution } from '../../domain/ride/input.js';
-import { type RideStanding, rideCallId } from '../../domain/ride/ride.js';
+import { type RideStanding, rideCallId, unresolvedText } from '../../domain/ride/ride.js';
 import { listenToClaims, performCall } from '../business-call.js';
 import {
   cancelRideUpdate,
@@ -47,8 +47,7 @@ function recordChange(ride: Ride, change: unknown): void {
 async function untilOrdered(ride: Ride): Promise<void> {
   await condition(() => ride.standing.stage !== 'requesting' || isUnknown(ride));
   if (!isUnknown(ride)) return failIfFailed(ride);
-  const message = 'Whether an order was made is not known. Find out, use resolveRide, then ask again.';
-  throw ApplicationFailure.nonRetryable(message, 'OutcomeUnknown');
+  throw ApplicationFailure.nonRetryable(unresolvedText(ride.standing), 'OutcomeUnknown');
 }
 
 function failIfFailed({ failure }: Ride): void {

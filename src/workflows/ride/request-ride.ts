@@ -5,11 +5,13 @@ import {
   condition,
   continueAsNew,
   isCancellation,
+  patched,
   proxyActivities,
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RideChangeActivities } from '../../activities/runs.js';
+import type { DoubtDetails } from '../../domain/call.js';
 import { shownText } from '../../domain/json.js';
 import {
   type ChangeRideInput,
@@ -21,6 +23,7 @@ import {
   givenUp,
   openRide,
   outcomeUnknown,
+  type RideDoubt,
   type RideResult,
   type RideStanding,
   rideCallId,
@@ -106,15 +109,24 @@ async function orderRide(ride: Ride): Promise<void> {
   while (ride.standing.orderId === null) {
     if (ride.isWithdrawn && !(await wasReset())) return;
     if (ride.isWithdrawn)
-      showOutcomeUnknown(ride, 'This run was reset to a point before the create, which another one may have sent.');
+      showOutcomeUnknown(ride, {
+        reason: 'This run was reset to a point before the create, which another run may have sent.',
+      });
     await (ride.standing.attention === null ? create(ride) : awaitResolution(ride));
   }
 }
 
-function showOutcomeUnknown(ride: Ride, why: string): void {
+function showOutcomeUnknown(ride: Ride, doubt: RideDoubt): void {
   ride.isWithdrawn = false;
-  setStanding(ride, { attention: outcomeUnknown(why, new Date().toISOString()) });
+  const { suggestedOrderId } = doubt;
+  setStanding(ride, {
+    attention: outcomeUnknown(ride.standing, doubt, new Date().toISOString()),
+    ...(suggestedOrderId === undefined ? {} : { suggestedOrderId }),
+  });
 }
+
+/** Runs of 0.2.0 failed when the service refused a create that a person had asked for, although an earlier one may have placed the order. */
+const doubtOutlivesRefusals = (): boolean => patched('doubt-outlives-refusals');
 
 /** A cancellation of the run does not interrupt it, since the ride must know and follow an order that the service made. */
 async function create(ride: Ride): Promise<void> {
@@ -123,16 +135,23 @@ async function create(ride: Ride): Promise<void> {
   const { account, order } = input;
   const call = { account, operation: 'createOrder', body: order, requestId: rideCallId(standing) } as const;
   const onStore = (): void => void ride.notifier.addStore(ride);
+  // A person asks for a create only where an earlier one may have placed the order.
+  const isInDoubt = updateId !== null && doubtOutlivesRefusals();
   try {
     const { orderId } = await CancellationScope.nonCancellable(() =>
-      performCall(call, showsWaiting(ride), { attempts, updateId, onStore }),
+      performCall(call, showsWaiting(ride), { attempts, updateId, isInDoubt, onStore }),
     );
     if (orderId === undefined)
       throw ApplicationFailure.nonRetryable('createOrder: the service named no order in its answer.', 'OutcomeUnknown');
     setStanding(ride, { orderId });
   } catch (error) {
     if (!(error instanceof ApplicationFailure) || error.type !== 'OutcomeUnknown') throw error;
-    showOutcomeUnknown(ride, error.message);
+    const [doubt] = (error.details ?? []) as [DoubtDetails?];
+    showOutcomeUnknown(ride, {
+      reason: doubt?.reason ?? error.message,
+      isRepeated: isInDoubt,
+      suggestedOrderId: doubt?.namedOrderId,
+    });
   }
 }
 
@@ -145,7 +164,11 @@ async function awaitResolution(ride: Ride): Promise<void> {
   if ('giveUp' in resolution) {
     throw ApplicationFailure.nonRetryable(`${givenUp}: ${shownText(resolution.reason)}`, 'OutcomeUnknown');
   }
-  setStanding(ride, { attention: null, ...('orderId' in resolution ? { orderId: resolution.orderId } : {}) });
+  setStanding(ride, {
+    attention: null,
+    ...(ride.standing.suggestedOrderId ? { suggestedOrderId: null } : {}),
+    ...('orderId' in resolution ? { orderId: resolution.orderId } : {}),
+  });
 }
 
 /** The body may be big, and the run stays in the memory of a worker for as long as the ride lasts; `given` is held by the SDK. */

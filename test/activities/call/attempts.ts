@@ -103,17 +103,19 @@ export function createCallStage(
 
   const attempt = (call: ServiceCall, number = 1): Promise<Ended> => change(call, nothingSent, number);
 
-  /** Repeats as a run does, until the call has ended. */
-  async function run(call: ServiceCall): Promise<Ended[]> {
+  /** Repeats as a run does, until the call has ended or `effort` milliseconds are over. */
+  async function run(call: ServiceCall, first = nothingSent, effort = Number.POSITIVE_INFINITY): Promise<Ended[]> {
     const attempts: Ended[] = [];
-    let before = nothingSent;
+    let before = first;
     for (;;) {
       const one = await change(call, before, attempts.length + 1);
       attempts.push(one);
-      const next = afterAttempt(call, before, one.end as AttemptEnd);
+      const pauseMs = Math.max(Number(one.failure?.nextRetryDelay ?? 0), pauseAfterMs(attempts.length));
+      const isOver = clock.now + pauseMs >= start + effort;
+      const next = afterAttempt(call, before, one.end as AttemptEnd, isOver);
       if (next.act === 'fail') one.failure = { ...next.failure, nonRetryable: true };
       if (next.act !== 'tryAgain') return attempts;
-      clock.now += Math.max(Number(one.failure?.nextRetryDelay ?? 0), pauseAfterMs(attempts.length));
+      clock.now += pauseMs;
       before = next.before;
     }
   }

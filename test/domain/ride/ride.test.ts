@@ -91,17 +91,17 @@ describe('a ride in the Temporal UI', () => {
   });
 
   it('tells a person what to do about an unknown outcome, and about no other attention', () => {
-    const attention = outcomeUnknown('The answer was lost.', at(0));
+    const attention = outcomeUnknown(ride, { reason: 'The answer was lost.' }, at(0));
     expect(describeRide({ ...ride, attention })).toBe(
       [
         'The ride **is being ordered**\n',
-        '**Attention: outcomeUnknown** since 2031-05-01 10:00:00 UTC: The answer was lost. Look at the service whether the order was made, then use resolveRide.\n',
+        '**Attention: outcomeUnknown** since 2031-05-01 10:00:00 UTC: The answer was lost. The order may exist. Check with the service (request id ride.business.trip-9), then run  faretrail ride resolve business trip-9 .\n',
         '- `faretrail ride resolve business trip-9 --order ID`',
         '- `faretrail ride resolve business trip-9 --try-again`',
         '- `faretrail ride resolve business trip-9 --give-up REASON`',
       ].join('\n'),
     );
-    expect(describeRide({ ...ride, attention: { ...attention, code: 'forbidden' } })).not.toContain('resolve ');
+    expect(describeRide({ ...ride, attention: { ...attention, code: 'forbidden' } })).not.toContain('--try-again');
   });
 });
 

@@ -1,10 +1,12 @@
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { FaultInput } from '../../../dev/sandbox/faults.js';
+import type { RideStanding } from '../../../src/domain/ride/ride.js';
 import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { startCall } from '../../support/call/calls.js';
 import { noticesOf } from '../../support/notify/notices.js';
 import { useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
+import { answers, names, placesOfId } from '../../support/ride/doubt.js';
 import { faultForms, hitsCalls } from '../../support/ride/fault-forms.js';
 import {
   createsOf,
@@ -146,3 +148,43 @@ async function endsWithOneOrder({ handle, requestId }: Awaited<ReturnType<typeof
   await ended;
   expect(made().length, faultsMet).toBeLessThanOrEqual(1);
 }
+
+// The rows of the table in docs/how-to/react-to-attention.md, at a real service that answers the second create so.
+describe.each(answers)('a ride in doubt, whose next create is answered %s', (answer) => {
+  it.each(placesOfId)('with an order id in %s', async (place) => {
+    const { handle, requestId, orderId, resolve, cancelled } = await doubtfulRide(stack);
+    const { body, headers } = names(place, orderId);
+    creating(answer === 'none' ? { kind: 'dropConnection' } : { kind: 'reply', status: answer, body, headers });
+    const standing = (await resolve({ tryAgain: true })) as RideStanding;
+    if (answer === 429 && place === 'neither') {
+      // The service did not take it. The next attempt is answered with the order.
+      expect(standing).toMatchObject({ stage: 'following', orderId });
+    } else {
+      const named = answer !== 'none' && place !== 'neither';
+      expect(standing).toMatchObject({
+        stage: 'requesting',
+        orderId: null,
+        attention: { code: 'outcomeUnknown', message: expect.stringContaining('faretrail ride resolve business') },
+        ...(named ? { suggestedOrderId: orderId } : {}),
+      });
+      expect(standing.attention?.message).not.toMatch(/another key/);
+      const change = handle.executeUpdate('cancelRide');
+      expect(await failureOf(change)).toMatchObject({ type: 'OutcomeUnknown' });
+      expect(await resolve({ orderId })).toMatchObject({ orderId, attention: null });
+    }
+    expect(ordersOf(stack, requestId)).toHaveLength(1);
+    await cancelled();
+  });
+});
+
+it('a ride in doubt is given up, or tried again once more, after its second create was refused', async () => {
+  const [gone, repeated] = [await doubtfulRide(stack), await doubtfulRide(stack)];
+  for (const { resolve } of [gone, repeated]) {
+    creating({ kind: 'reply', status: 409, body: names('neither', '').body });
+    expect(await resolve({ tryAgain: true })).toMatchObject({ attention: { code: 'outcomeUnknown' } });
+  }
+  await gone.resolve({ giveUp: true, reason: 'guest has left' });
+  expect(await failureOf(gone.handle.result())).toMatchObject({ type: 'OutcomeUnknown', message: /guest has left/ });
+  expect(await repeated.resolve({ tryAgain: true })).toMatchObject({ stage: 'following', orderId: repeated.orderId });
+  await repeated.cancelled();
+});

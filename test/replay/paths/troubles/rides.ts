@@ -170,14 +170,18 @@ export const rideTroubles: Paths = {
       await stands(handle, { attention: { code: 'outcomeUnknown' } });
       await update();
       await place.stopWorker();
-      const resolving = [failureOf(resolve({ tryAgain: true })), failureOf(resolve({ tryAgain: true }))];
+      const resolving = [resolve({ tryAgain: true }), resolve({ tryAgain: true })];
       await sleep(1_000);
       await place.startWorker();
       await vi.waitFor(
         async () => expect(await handle.query('rideStatus')).toMatchObject({ attention: null }),
         patient,
       );
-      await Promise.all([update(), ...resolving]);
+      const updating = update();
+      // One of the two decides. The service refuses that create, and the doubt stays.
+      await Promise.allSettled([updating, ...resolving]);
+      await stands(handle, { attention: { code: 'outcomeUnknown' } });
+      await resolve({ giveUp: true, reason: 'recorded' });
       return await ended(handle);
     },
   ),

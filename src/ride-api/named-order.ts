@@ -1,0 +1,51 @@
+import type { ContractProfile } from '../contracts/contract-profile.js';
+import { findCreatedOrder } from '../contracts/order-reply.js';
+import { isOrderId, type OrderId } from '../domain/keys.js';
+import type { ApiReply } from './http.js';
+
+/** Places of an order id in an error body (assumed; no page of the service shows one). */
+const errorPlaces = [
+  '/error/order_id',
+  '/error/details/order_id',
+  '/error/order/id',
+  '/details/order_id',
+  '/errors/0/order_id',
+];
+
+/**
+ * An order that an answer to a create names although it is not the success asked for: in its body, or as the last part of `Location`
+ * (RFC 9110 section 10.2.2) on the same origin. It may be somebody else's order, so a person decides about it.
+ */
+export function namedOrderOf(
+  { body, headers }: ApiReply,
+  url: string,
+  pointers: ContractProfile['pointers'],
+): OrderId | undefined {
+  const errorPointers = { ...pointers, createOrder: { orderId: errorPlaces } };
+  return findCreatedOrder(body, pointers) ?? findCreatedOrder(body, errorPointers) ?? orderIdIn(headers.location, url);
+}
+
+function orderIdIn(location: string | undefined, url: string): OrderId | undefined {
+  if (location === undefined || !URL.canParse(location, url)) return undefined;
+  const target = new URL(location, url);
+  if (target.origin !== new URL(url).origin) return undefined;
+  // A path no longer than that of the create itself names a page, not an order.
+  const parts = partsOf(target.pathname);
+  if (parts.length <= partsOf(new URL(url).pathname).length) return undefined;
+  const last = parts.at(-1) ?? '';
+  return isOrderId(last) ? last : undefined;
+}
+
+const partsOf = (path: string): string[] =>
+  path
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decoded);
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return ''; // no percent-encoding of a text
+  }
+}
