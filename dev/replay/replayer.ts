@@ -90,6 +90,8 @@ export function startReplayer(workflowBundle: NonNullable<WorkerOptions['workflo
 const doneAnew: Record<string, string[]> = {
   // Its last task found the result of a read and signals. Another of them wins today, and the next run reads again.
   'order-with-too-many-signals': ['workflowExecutionContinuedAsNew'],
+  // The read after that of a person says no longer that it is for that person.
+  'order-with-attention-about-the-ride': ['activityTaskScheduled'],
   // The notice holds the text of the attention, which names the command since 0.3.0.
   'ride-in-doubt-in-the-store': ['activityTaskScheduled'],
   // Refusals of changes in doubt name the command since 0.3.0.

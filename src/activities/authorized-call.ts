@@ -38,6 +38,8 @@ export function createQuietTimes(now: () => number = Date.now) {
 export interface CallManner {
   /** Polls count their requests themselves. */
   isPoll?: boolean;
+  /** A person asked for it, and does not wait for the end of a `Retry-After`. */
+  isForPerson?: boolean;
 }
 
 /** One call with the fleet's token. Throws the errors of `send`, `TokenUnavailable` and `QuietTime`. */
@@ -85,13 +87,13 @@ export function createAuthorizedCall(ports: AuthorizedCallPorts): AuthorizedCall
     return await tokens.get(...wanted).finally(() => waiting.set(name, (waiting.get(name) ?? 1) - 1));
   }
 
-  return async (account, scope, send, { isPoll = false } = {}) => {
-    quietTimes.check(account.name);
+  return async (account, scope, send, { isPoll = false, isForPerson = false } = {}) => {
+    if (!isForPerson) quietTimes.check(account.name);
     const askedAt = now();
     const getToken = isPoll ? tokens.get : getWithSlot; // polls hold no slot
     let token = await getToken(account, scope);
     if (now() - askedAt > longestTokenWaitMs) throw new QuietTime(anotherTurnMs);
-    quietTimes.check(account.name); // a wait may have begun meanwhile
+    if (!isForPerson) quietTimes.check(account.name); // a wait may have begun meanwhile
     if (!isPoll) usage?.count(account.name);
     for (let left = mostTokens; ; left -= 1) {
       try {

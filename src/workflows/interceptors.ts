@@ -15,6 +15,7 @@ import {
 } from '@temporalio/workflow';
 import { checkProgress } from '../domain/input-fields.js';
 import { isTraceparent, readTraceHeader, traceHeader } from '../domain/trace-context.js';
+import { cancellations } from './cancellations.js';
 import { refuseBadInput } from './run-kit.js';
 import { RefuseAhead } from './sdk-core-1146.js';
 
@@ -24,7 +25,11 @@ type Outbound = WorkflowOutboundCallsInterceptor;
 /** Loaded with the workflows, before any of them. Each run has them, so they are classes: functions of its own would take a kilobyte. */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   const trace = new NewestTrace();
-  return { internals: [new RefuseAhead()], inbound: [trace, checkedStart], outbound: [trace] };
+  return {
+    internals: [new RefuseAhead()],
+    inbound: [trace, cancellations, checkedStart],
+    outbound: [trace, cancellations],
+  };
 };
 
 /** Fails a run with a second argument that only our own runs may have. */

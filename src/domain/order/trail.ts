@@ -46,10 +46,10 @@ export interface ReadOrderInput extends OrderLook {
   forPerson: boolean;
 }
 
-/** What `readOrder` found; it alone moves the status. `reads` counts its requests. */
+/** What `readOrder` found; it alone moves the status. `reads` counts its requests. `brief`: trouble that has not lasted; a person waits. */
 export type OrderObservation =
   | { kind: 'reading'; reading: WatchedReading; at: string; reads: number; stores?: true }
-  | { kind: 'trouble'; attention: Attention; notBefore: string; reads: number }
+  | { kind: 'trouble'; attention: Attention; notBefore: string; reads: number; brief?: FailureStreak }
   | { kind: 'unknownOrder'; reads: number };
 
 /** A reading, with what is wrong with the ride. */

@@ -26,6 +26,7 @@ import {
   toNoticesEnd,
 } from '../../domain/notify/notices.js';
 import { fromNoticesId, type NoticesKey } from '../../domain/workflow-ids.js';
+import { settleCancellations } from '../cancellations.js';
 import { noticeGivenSignal, resendRequestedSignal } from '../messages.js';
 import { defaultMaxEvents, isHistoryLong, refuseBadInput, runBeside } from '../run-kit.js';
 import { rideStatusKey, writeAttributes } from '../search-attributes.js';
@@ -96,7 +97,9 @@ export async function notices(given: NoticesInput, progress: NoticesProgress = {
     } else {
       await condition(() => !isIdle() || isOver() || isLong(), quietMs, { summary: 'End if no more notices come' });
     }
-    if (!isOver() && isLong()) await continueAsNew<typeof notices>(state, progress);
+    if (isOver() || !isLong()) continue;
+    await settleCancellations();
+    await continueAsNew<typeof notices>(state, progress);
   }
   return toNoticesEnd(state);
 }

@@ -11,7 +11,7 @@ import type { DeliveryNotice } from '../../domain/delivery.js';
 import { parseNoInput } from '../../domain/input-fields.js';
 import { maxReceivers, withDeliveries, withObservation, withRequest } from '../../domain/order/earlier-run.js';
 import { type FollowOrderInput, parseReasonInput, readFollowRequest } from '../../domain/order/input.js';
-import { expiresAt, type OrderTrail, seenBy, withoutDriver } from '../../domain/order/trail.js';
+import { expiresAt, type OrderObservation, type OrderTrail, seenBy, withoutDriver } from '../../domain/order/trail.js';
 import { readSeenChange } from '../../domain/watch.js';
 import { listenToDeliveries } from '../delivery-inbox.js';
 import {
@@ -81,10 +81,14 @@ function listen(run: Follow): void {
   });
   onUpdate(refreshOrderUpdate, parseNoInput, async () => {
     inbox.asked += 1;
-    inbox.refreshing += 1;
+    inbox.refreshing = inbox.asked;
     const mine = inbox.asked;
     await condition(() => inbox.served >= mine || inbox.closing);
-    inbox.refreshing -= 1;
+    const { notRead } = inbox;
+    if (notRead && mine <= notRead.upTo) {
+      const { code, message } = notRead.attention;
+      throw ApplicationFailure.nonRetryable(`The order could not be read: ${message}`, 'NotRead', { code });
+    }
     // An order that has ended at the service is final: one more read would change nothing.
     if (inbox.served >= mine || run.trail.terminal) return run.trail;
     throw ApplicationFailure.nonRetryable(
@@ -141,6 +145,8 @@ function watchExpiry(follow: Follow): void {
   runBeside(watch());
 }
 
+type FailedRead = Extract<OrderObservation, { kind: 'trouble' }>;
+
 const mustLeave = (follow: Follow): boolean => isOver(follow) || mustContinue(follow);
 
 /** Waits for a hint: a delivery, a caller, or the watch of the account. */
@@ -157,6 +163,7 @@ async function read(follow: Follow): Promise<void> {
 async function record(follow: Follow, { seen: found, serves, ...read }: OrderRead): Promise<void> {
   const { inbox, trail: before } = follow;
   const seen = seenBy(new Date().toISOString(), found);
+  if (seen.kind === 'trouble' && seen.brief) return answerUnread(follow, seen, serves);
   const isReading = seen.kind === 'reading';
   // No read follows an end, so it answers the deliveries that have come meanwhile, too.
   const claims = isReading && seen.reading.terminal ? inbox.claims : read.claims;
@@ -172,6 +179,16 @@ async function record(follow: Follow, { seen: found, serves, ...read }: OrderRea
   // Trouble hides a concern, which may last.
   if (seen.kind !== 'trouble') follow.notifier.tell(follow.trail);
   if (seen.kind === 'unknownOrder') await failAsUnknown(follow);
+}
+
+/** The read of a person failed. The run shows no trouble that has not lasted: the person gets it, and the run reads again. */
+function answerUnread(follow: Follow, { attention, reads, brief }: FailedRead, serves: number): void {
+  const { inbox, trail } = follow;
+  follow.trail = { ...trail, reads: trail.reads + reads };
+  inbox.notRead = { upTo: serves, attention };
+  inbox.served = serves;
+  inbox.asked += 1;
+  follow.streak = brief ?? null;
 }
 
 /** The run goes on if a delivery or a ride names the order at the last moment, or a caller stops the following. */

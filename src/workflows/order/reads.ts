@@ -15,7 +15,7 @@ import { isRideReceiver } from '../../domain/workflow-ids.js';
 import { joinOptions, lookOptions } from '../activity-options.js';
 import { isReadWanted } from '../delivery-inbox.js';
 import { runBeside, unless, whenFailed } from '../run-kit.js';
-import { type Follow, mustContinue } from './state.js';
+import { type Follow, isPersonWaiting, mustContinue } from './state.js';
 
 /** What a read found, and what it answers. */
 export interface OrderRead {
@@ -49,7 +49,7 @@ const withinMs = 10_000;
 /** How long until one more read after deliveries is within the share of the order. */
 function msToShare({ inbox, deliveryReads }: Follow): number {
   const from = deliveryReads.at(-mostReads);
-  return from === undefined || inbox.refreshing > 0 ? 0 : Math.max(0, from + withinMs - Date.now());
+  return from === undefined || isPersonWaiting(inbox) ? 0 : Math.max(0, from + withinMs - Date.now());
 }
 
 /**
@@ -61,16 +61,16 @@ export async function readOrder(follow: Follow, mustLeave: () => boolean): Promi
   const waitMs = msToShare(follow);
   if (waitMs > 0) {
     // Deliveries that come meanwhile are answered by the same read.
-    const isUrgent = (): boolean => inbox.refreshing > 0 || mustLeave();
+    const isUrgent = (): boolean => isPersonWaiting(inbox) || mustLeave();
     await unless(isUrgent, () => sleep(waitMs, { summary: 'Read later: many deliveries have come' }));
     if (mustLeave()) return undefined;
   }
   const { asked: serves, claims } = inbox;
-  const forPerson = inbox.refreshing > 0;
+  const forPerson = isPersonWaiting(inbox);
   const vouching = vouchingFor(follow);
   if (!forPerson) follow.deliveryReads = [...follow.deliveryReads, Date.now()].slice(-mostReads);
   const seen = await unless(
-    () => mustLeave() || (!forPerson && inbox.refreshing > 0),
+    () => mustLeave() || (!forPerson && isPersonWaiting(inbox)),
     () => requestRead(follow, forPerson, vouching),
   );
   // If a delivery or a ride has named the order meanwhile, the next read knows that.

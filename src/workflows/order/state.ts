@@ -6,6 +6,7 @@ import {
   setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { Attention } from '../../domain/attention.js';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import type { FailureStreak } from '../../domain/failure-streak.js';
 import type { Notify } from '../../domain/notify/receivers.js';
@@ -22,6 +23,7 @@ import {
   toOrderEvent,
 } from '../../domain/order/trail.js';
 import { followOrderId } from '../../domain/workflow-ids.js';
+import { settleCancellations } from '../cancellations.js';
 import { type DeliveryInbox, hasTooManySignals, isReadWanted, openDeliveryInbox } from '../delivery-inbox.js';
 import { type CarriedNotifier, createNotifier, type Notifier } from '../notify/notifier.js';
 import { defaultMaxEvents, isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
@@ -29,8 +31,10 @@ import { rideAttentionKey, rideSeenByKey, rideStatusKey, writeAccount, writeAttr
 
 /** What deliveries and callers ask of the run. */
 export interface OrderInbox extends DeliveryInbox {
-  /** Callers of `refreshOrder` that wait for their read. */
+  /** Number of the last read that a caller of `refreshOrder` asked for; 0: none did. */
   refreshing: number;
+  /** The answer to all callers up to this number: their read failed. */
+  notRead: { upTo: number; attention: Attention } | null;
   /** Deliveries that no reading has answered. */
   claims: DeliveryNotice[];
   stopReason: string | null;
@@ -133,6 +137,7 @@ const openInbox = ({ claims, seenDeliveries, receivers }: FollowedOrder, readWan
   claims,
   receivers,
   refreshing: 0,
+  notRead: null,
   stopReason: null,
   closing: false,
   ended: false,
@@ -151,8 +156,11 @@ const orderNotices = {
 export const isOver = ({ trail, inbox, isExpired }: Follow): boolean =>
   trail.terminal || inbox.stopReason !== null || isExpired;
 
+/** Does a caller of `refreshOrder` wait for its read? */
+export const isPersonWaiting = ({ refreshing, served }: OrderInbox): boolean => refreshing > served;
+
 /** This run makes a read for which a caller waits; the next run makes a read for a delivery. */
-const isLong = ({ inbox, limits }: Follow): boolean => inbox.refreshing === 0 && isHistoryLong(limits.maxEvents);
+const isLong = ({ inbox, limits }: Follow): boolean => !isPersonWaiting(inbox) && isHistoryLong(limits.maxEvents);
 
 /** Must the run continue as new? A read under way is made by the next run. */
 export const mustContinue = (follow: Follow): boolean =>
@@ -166,8 +174,9 @@ export async function continueIfLong(follow: Follow): Promise<void> {
   const { inbox, notifier } = follow;
   inbox.closing = hasTooManySignals(inbox, follow.limits);
   await condition(() => !mustContinue(follow) || (allHandlersFinished() && notifier.isQuiet()));
+  await settleCancellations();
   inbox.closing = false;
-  if (!mustContinue(follow)) return;
+  if (!mustContinue(follow) || !allHandlersFinished() || !notifier.isQuiet()) return;
   const { input, limits, startedAt, notBefore, deliveryReads, trail } = follow;
   const { claims, seenDeliveries, receivers } = inbox;
   const watched = follow.watched?.isTaken ? follow.watched : null;

@@ -14,6 +14,7 @@ import {
 } from '../../domain/report.js';
 import { companyReportId, fromCompanyReportId } from '../../domain/workflow-ids.js';
 import { receiptLooks } from '../activity-options.js';
+import { settleCancellations } from '../cancellations.js';
 import {
   type CarriedDeliveries,
   carryDeliveries,
@@ -187,6 +188,7 @@ function mustContinue(run: Reporting): boolean {
 
 async function continueIfLong(run: Reporting): Promise<void> {
   if (!mustContinue(run)) return;
+  await settleCancellations();
   const { input, limits, report, notBefore, inbox, notifier } = run;
   const carriedInbox = { ...carryDeliveries(inbox), lastAt: inbox.lastAt };
   await continueAsNew<typeof companyReport>(input, {

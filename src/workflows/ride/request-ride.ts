@@ -32,6 +32,7 @@ import {
 import { requestRideId } from '../../domain/workflow-ids.js';
 import { waitingOptions } from '../activity-options.js';
 import { performCall } from '../business-call.js';
+import { settleCancellations } from '../cancellations.js';
 import { isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { writeAccount } from '../search-attributes.js';
 import { awaitEnd, followAgain, startFollowing, wasReset } from './following.js';
@@ -217,7 +218,9 @@ const isLong = ({ limits }: Ride): boolean => isHistoryLong(limits.maxEvents);
 async function continueIfLong(ride: Ride): Promise<void> {
   if (!isLong(ride)) return;
   await condition(() => (allHandlersFinished() && ride.notifier.isQuiet()) || ride.resolution !== null);
-  if (ride.resolution !== null) return; // this run must answer the person who decided
+  await settleCancellations();
+  // This run must answer the person who decided, and other callers.
+  if (ride.resolution !== null || !allHandlersFinished() || !ride.notifier.isQuiet()) return;
   await continueAsNew<typeof requestRide>(ride.input, { limits: ride.limits, carried: carryRide(ride) });
 }
 

@@ -48,6 +48,7 @@ import {
   subscriptionMemoField,
 } from '../../domain/subscription/subscription.js';
 import { listenToClaims } from '../business-call.js';
+import { settleCancellations } from '../cancellations.js';
 import {
   changesCountedSignal,
   endSubscriptionUpdate,
@@ -277,6 +278,7 @@ async function close(run: Subscribing, reason: string): Promise<SubscriptionEnd>
 /** Is the run long, and has it answered all callers? */
 async function mayContinueAsNew(run: Subscribing): Promise<boolean> {
   if (!isHistoryLong(run.maxEvents)) return false;
+  await settleCancellations();
   const isAsked = () => isOver(run) || isAddressWanted(run);
   await condition(() => isAsked() || allHandlersFinished());
   return !isAsked();
