@@ -46,8 +46,8 @@ as long as Temporal keeps its run.`;
 
 const resolveHelp = `
 For a ride with attention outcomeUnknown: an attempt to place its order may have
-worked. First check with the service if the order exists. If it does, --try-again
-may place a second one: the passenger gets two cars, and you pay for both.`;
+worked. First check with the service if the order exists. If it does,
+--try-again may place a second one: two cars, and you pay for both.`;
 
 const watchHelp = `
 Ends with 0 when the ride has ended, with 1 when it failed. Ctrl-C ends the
