@@ -7,6 +7,7 @@ import {
   type CallAttempt,
   type CallFailureType,
   type CallTrouble,
+  isAboutOrder,
   isChanging,
   passingTrouble,
   pauseAfterMs,
@@ -113,15 +114,21 @@ function toRefusal(error: RideApiError, call: CallAsked): Pick<CallTrouble, 'typ
   if (type !== 'Refused') return { type, message: `${error.message}. ${remedy}` };
   // Without a code word of the service it may mean that the service has no such call.
   const compare = ` Compare ${fields} in the contract profile with what the service takes.`;
-  // 409: the service may know this request from an earlier run, whose order another key would double.
-  const isKnownPerhaps = call.operation === 'createOrder' && error.status === 409;
   return {
     type,
     message: `${error.message}.${error.upstreamCode === null ? compare : ''}`,
-    advice: isKnownPerhaps
-      ? 'The details hold what the service says. It may know this request already: check with the service before you order again.'
-      : 'The details hold what the service says; correct the request and use another key.',
+    advice: `The details hold what the service says${adviceFor(error, call)}`,
   };
+}
+
+/** The end of a sentence. A ride reads, changes and cancels its order under no key of a caller, so only other calls advise one. */
+function adviceFor({ status }: RideApiError, { operation }: CallAsked): string {
+  if (isAboutOrder(operation)) return '; correct the request.';
+  // The service may know this request from an earlier run, whose order another key would double.
+  const isKnownPerhaps = operation === 'createOrder' && status === 409;
+  return isKnownPerhaps
+    ? '. It may know this request already: check with the service before you order again.'
+    : '; correct the request and use another key.';
 }
 
 /** What the messages about a call name. */

@@ -62,7 +62,7 @@ export const createFollowingActivities = ({ orders, stores, wasReset }: Followin
 
   refreshFollowed: (key: FollowOrderKey): Promise<OrderTrail | null> => orders.refresh(key),
 
-  /** Did an operator ever reset the ride? Then another run of it may have sent what this one has not. */
+  /** Did an operator ever reset the run of a ride or a call? Then another run of it may have sent what this one has not. */
   wasRideReset: (): Promise<boolean> => wasReset(runOfActivity(), 0),
 });
 

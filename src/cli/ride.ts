@@ -45,9 +45,9 @@ The same request id is the same ride: requested twice, it is ordered once, for
 as long as Temporal keeps its run.`;
 
 const resolveHelp = `
-For a ride with attention outcomeUnknown: the answer to its create was lost, and
-the service cannot tell a repeated create from a new one. First find out at the
-service whether the order exists. If it does, --try-again orders a second ride.`;
+For a ride with attention outcomeUnknown: an attempt to place its order may have
+worked. First check with the service if the order exists. If it does,
+--try-again may place a second one: two cars, and you pay for both.`;
 
 const watchHelp = `
 Ends with 0 when the ride has ended, with 1 when it failed. Ctrl-C ends the

@@ -11,7 +11,7 @@ import { type Note, pageEnd, pageStart, pathOf } from './pages/layout.js';
 import { needsPage } from './pages/needs.js';
 import { orderHead, orderNow, orderPast, storedTrouble } from './pages/order.js';
 import { ordersPage, readCursor, searchPage } from './pages/orders.js';
-import { noticesPage, parkedPage, ridePage } from './pages/others.js';
+import { isDoubtful, noticesPage, parkedPage, ridePage } from './pages/others.js';
 import type { OrderFilter, Reads, StoredOrder } from './reads.js';
 import type { Runs } from './runs.js';
 import { createShared } from './shared.js';
@@ -100,7 +100,8 @@ export function addPages(app: FastifyInstance, { reads, runs, settings }: PagePa
       reads.attentionOf('ride', account, requestId),
     ]);
     if (!ride) return reply.callNotFound();
-    return send(reply, ridePage(await frameOf(request, reply), ride, attention));
+    const suggested = isDoubtful(ride) ? await runs.suggestedOrder(account, requestId) : null;
+    return send(reply, ridePage(await frameOf(request, reply), ride, attention, suggested));
   });
   app.get<OfOne>('/parked/:account/:id', async (request, reply) => {
     const key = { account: toAccountName(request.params.account), deliveryId: toDeliveryId(request.params.id) };

@@ -62,6 +62,12 @@ export function openRuns(env: Env, taskQueue: string) {
       const ofThisOrder = ({ id }: Missed) => id.startsWith(`${workflowId}/`);
       return { found, trail: trail ?? null, decisions, missed: notices.filter(ofThisOrder) };
     },
+    /** The order that an answer to a create in doubt named; null for none, or if no worker answers in time. */
+    async suggestedOrder(account: string, requestId: string): Promise<string | null> {
+      const ride = actor(looking).rides.getRide(account, requestId);
+      const standing = await ride.status({ withinMs: pageWaitsMs }).catch(() => null);
+      return standing?.suggestedOrderId ?? null;
+    },
     async parked(key: ParkedDeliveryKey) {
       const found = await inTime(() => runOf(client, parkedDeliveryId(key)).find());
       return found && { isOpen: found.isOpen, delivery: publishedDelivery(found.memo) };

@@ -127,6 +127,8 @@ export interface SentBefore {
   refusal: CallTrouble | null;
   /** An earlier call for the same order may have been carried out. So no failure of this one can say that there is no order. */
   isInDoubt?: boolean;
+  /** The order that the answer to one of them named last. */
+  namedOrderId?: OrderId;
 }
 
 /** Before the first attempt. */
@@ -162,9 +164,11 @@ export type AfterAttempt =
 
 /** The table of what follows an attempt of a call. `isOver`: the time of the whole effort is. */
 export function afterAttempt(call: CallName, before: SentBefore, end: AttemptEnd, isOver = false): AfterAttempt {
+  const named = ('trouble' in end ? end.trouble.namedOrderId : undefined) ?? before.namedOrderId;
+  const known = named === undefined ? {} : { namedOrderId: named };
   const fail = (trouble: CallTrouble, sent: Sent): AfterAttempt => ({
     act: 'fail',
-    failure: sent === 'unknown' || before.isInDoubt ? toOutcomeUnknown(trouble) : toFailure(trouble),
+    failure: sent === 'unknown' || before.isInDoubt ? toOutcomeUnknown({ ...trouble, ...known }) : toFailure(trouble),
   });
   const tryAgain = (next: SentBefore, trouble: CallTrouble): AfterAttempt =>
     isOver ? fail(trouble, next.sent) : { act: 'tryAgain', before: next };
@@ -178,7 +182,7 @@ export function afterAttempt(call: CallName, before: SentBefore, end: AttemptEnd
   const isShown = showsInOrder(call.operation);
   if (!trouble.isFinal) {
     const isReadFirst = before.isReadFirst || (end.sent === 'unknown' && isShown);
-    return tryAgain({ ...before, sent, isReadFirst }, trouble);
+    return tryAgain({ ...before, ...known, sent, isReadFirst }, trouble);
   }
   // The service may refuse the repeat because an earlier attempt took effect.
   if (sent === 'unknown' && isShown && !before.isReadFirst)
@@ -203,7 +207,7 @@ export interface DoubtDetails {
   message?: string | null;
   /** The failure of the last attempt as a sentence, without advice. */
   reason?: string;
-  /** An order that the last answer named. */
+  /** The order that an answer named last. */
   namedOrderId?: OrderId;
 }
 
@@ -211,13 +215,20 @@ export interface DoubtDetails {
 function toOutcomeUnknown({ message, details, namedOrderId }: CallTrouble): CallFailure {
   const reason = `${message.replace(/\.$/, '')}.`;
   const named = namedOrderId === undefined ? {} : { namedOrderId };
-  const shown = namedOrderId === undefined ? '' : ` The answer names order ${namedOrderId}.`;
+  const shown = namedOrderId === undefined ? '' : ` The service named order ${shownText(namedOrderId)}.`;
   return {
     type: 'OutcomeUnknown',
     message: `${reason}${shown} The service may have carried it out: check with the service before you send it again.`,
     details: [{ ...(details[0] as object | undefined), reason, ...named } satisfies DoubtDetails],
   };
 }
+
+/** The failure of a create in a run that was reset: this run has placed no order, but the run before may have. */
+export const afterReset = (trouble: CallTrouble): CallFailure =>
+  toOutcomeUnknown({
+    ...trouble,
+    message: `${trouble.message.replace(/\.$/, '')}. The run was reset, and may have sent the order before.`,
+  });
 
 /** A call that has not ended by then shows attention. */
 export const longCallMs = 60_000;

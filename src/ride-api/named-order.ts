@@ -29,9 +29,11 @@ function orderIdIn(location: string | undefined, url: string): OrderId | undefin
   if (location === undefined || !URL.canParse(location, url)) return undefined;
   const target = new URL(location, url);
   if (target.origin !== new URL(url).origin) return undefined;
-  // A path no longer than that of the create itself names a page, not an order.
   const parts = partsOf(target.pathname);
-  if (parts.length <= partsOf(new URL(url).pathname).length) return undefined;
+  const createParts = partsOf(new URL(url).pathname);
+  // Behind a gateway the service may know a shorter path. Any other path no longer than that of the create names a page, such as a sign-in.
+  const isBelowOrders = parts.length > 1 && parts.at(-2) === createParts.at(-1);
+  if (parts.length <= createParts.length && !isBelowOrders) return undefined;
   const last = parts.at(-1) ?? '';
   return isOrderId(last) ? last : undefined;
 }

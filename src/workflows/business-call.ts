@@ -1,5 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import {
+  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -8,10 +9,12 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { CallActivities } from '../activities/call.js';
+import type { FollowingActivities } from '../activities/runs.js';
 import type { Attention } from '../domain/attention.js';
 import {
   type AttemptEnd,
   afterAttempt,
+  afterReset,
   attemptTerms,
   type BusinessCallInput,
   type BusinessCallResult,
@@ -30,7 +33,7 @@ import {
 } from '../domain/call.js';
 import { attentionLines } from '../domain/markdown.js';
 import { businessCallId } from '../domain/workflow-ids.js';
-import { accountQueue } from './activity-options.js';
+import { accountQueue, waitingOptions } from './activity-options.js';
 import { type Claim, claimedSignal } from './messages.js';
 import { refuseBadInput, requireWorkflowId, whenFailed, whileLong } from './run-kit.js';
 import { writeAccount, writeAttention } from './search-attributes.js';
@@ -103,10 +106,27 @@ async function carryOut(
     const pauseMs = 'trouble' in end ? Math.max(end.trouble.afterMs ?? 0, pauseAfterMs(tried)) : pauseAfterMs(tried);
     const next = afterAttempt(call, before, end, Date.now() + pauseMs >= endsAt);
     if (next.act === 'return') return next.result;
-    if (next.act === 'fail') throw failureOf(next.failure);
+    if (next.act === 'fail') throw failureOf(await knowing(call, end, next.failure));
     before = next.before;
     await sleep(pauseMs, { summary: `Until ${call.operation} is tried again` });
   }
+}
+
+/** Runs of 0.2.0 failed when a create was refused or could not be sent, although an earlier one may have placed the order. */
+export const doubtOutlivesRefusals = (): boolean => patched('doubt-outlives-refusals');
+
+/** Was this run reset, so that another one may have sent the create? */
+export function wasReset(): Promise<boolean> {
+  const summary = 'Was another create sent before a reset';
+  const options = { ...waitingOptions, cancellationType: 'TRY_CANCEL', summary } as const;
+  return proxyActivities<Pick<FollowingActivities, 'wasRideReset'>>(options).wasRideReset();
+}
+
+/** The failure of a call, in the knowledge of what another run may have sent before a reset of this one. */
+async function knowing(call: ServiceCall, end: AttemptEnd, failure: CallFailure): Promise<CallFailure> {
+  const isCertain = call.operation !== 'createOrder' || failure.type === 'OutcomeUnknown' || !('trouble' in end);
+  if (isCertain || !doubtOutlivesRefusals() || !(await wasReset())) return failure;
+  return afterReset(end.trouble);
 }
 
 const failureOf = ({ type, message, details }: CallFailure): ApplicationFailure =>

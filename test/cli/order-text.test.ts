@@ -7,7 +7,7 @@ import { standingText } from '../../src/cli/ride.js';
 import { type AskedRun, decisionsText, watchRun } from '../../src/cli/runs.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { type OrderTrail, openTrail, type TimelineEntry } from '../../src/domain/order/trail.js';
-import { openRide } from '../../src/domain/ride/ride.js';
+import { openRide, outcomeUnknown } from '../../src/domain/ride/ride.js';
 import { type FoundRun, readDecisions } from '../../src/temporal/runs.js';
 import { fakeProcess } from './fake-process.js';
 
@@ -37,6 +37,18 @@ it('the text of a ride shows what the run of its order shows about the ride', ()
     withoutColour(standingText({ ...ride, orderAttention: one }, () => ''));
   expect(textWith(orderAttention)).toContain('latePickup since 2026-05-01 08:31:00 UTC: ask');
   expect(textWith(null)).not.toContain('latePickup');
+});
+
+it('the text of a ride in doubt has the command with the order that the service named, and the other ways', () => {
+  const ride = openRide({ account: toAccountName('business'), requestId: 'trip-9', order: {} });
+  const suggestedOrderId = toOrderId('7b21');
+  const attention = outcomeUnknown(ride, { reason: 'It was refused.', suggestedOrderId }, '2026-05-01T08:31:00.000Z');
+  const commandLine = (...words: string[]) => ['faretrail', ...words].join(' ');
+  const textWith = (suggested: typeof suggestedOrderId | null) =>
+    withoutColour(standingText({ ...ride, attention, suggestedOrderId: suggested }, commandLine));
+  const decide = 'decide    faretrail ride resolve business trip-9 --order';
+  expect(textWith(suggestedOrderId)).toContain(`${decide} 7b21 | --try-again | --give-up REASON`);
+  expect(textWith(null)).toContain(`${decide} ID | --try-again | --give-up REASON`);
 });
 
 describe('a trail as text', () => {

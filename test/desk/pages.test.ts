@@ -66,6 +66,17 @@ describe('without Temporal the desk', () => {
     expect(page(true)).not.toContain('Was the order made?');
   });
 
+  it('offers the order that the service named in an answer to whoever decides about the ride', () => {
+    const ride = { account: 'business', request_id: 'trip-9', attention: 'outcomeUnknown', ended: false } as RideRow;
+    const page = (suggested: string | null) =>
+      ridePage({ viewer: newViewer('anna', ['view', 'act']) }, ride, [], suggested);
+    expect(page('7b21')).toContain('The service named order <code>7b21</code> in an answer.');
+    expect(page('7b21')).toMatch(/name="orderId"[^>]* value="7b21"/);
+    expect(page(null)).toMatch(/name="orderId"[^>]* value=""/);
+    expect(page(null)).not.toContain('The service named');
+    expect(page(evil)).not.toMatch(/<script>alert|<img/);
+  });
+
   it('lists orders by their latest change, page by page, each once', async () => {
     const seen: string[] = [];
     for (let path: string | undefined = '/orders'; path; ) {

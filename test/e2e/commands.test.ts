@@ -252,7 +252,7 @@ describe('the command attention', () => {
       kind: 'ride',
       id: requestId,
       code: 'outcomeUnknown',
-      message: expect.stringContaining('resolveRide'),
+      message: expect.stringContaining(`faretrail ride resolve business ${requestId}`),
       command: `ride resolve business ${requestId}`,
     });
   });

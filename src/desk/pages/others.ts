@@ -7,16 +7,24 @@ import type { AttentionRow, RideRow } from '../reads.js';
 import { button, facts, field, type Html, hidden, linkTo, page, pathOf, type Seen, time } from './layout.js';
 import { missedPart, storedTrouble } from './order.js';
 
-/** One ride, and what to decide about it. */
-export function ridePage(frame: Seen, ride: RideRow, attention: readonly AttentionRow[]): Html {
+/** Does the ride wait for a person because its order may or may not exist? */
+export const isDoubtful = ({ ended, attention }: RideRow): boolean => !ended && attention === 'outcomeUnknown';
+
+/** One ride, and what to decide about it. `suggested`: an order that the service named in an answer. */
+export function ridePage(
+  frame: Seen,
+  ride: RideRow,
+  attention: readonly AttentionRow[],
+  suggested: string | null = null,
+): Html {
   const { account, request_id: id, order_id: orderId, ended, outcome, failure } = ride;
   const { viewer } = frame;
   const action = `${pathOf('rides', account, id)}/resolve`;
-  const isDoubtful = !ended && ride.attention === 'outcomeUnknown' && !frame.note?.isGood; // the store learns of it a moment later
+  const asks = isDoubtful(ride) && !frame.note?.isGood; // the store learns of it a moment later
   const ways = [
     {
       ...{ id: 'made', name: 'It was made', says: 'This order is followed from now on.' },
-      fields: field('orderId', 'Order id at the service', 'made-order'),
+      fields: field('orderId', 'Order id at the service', 'made-order', suggested ?? ''),
     },
     {
       id: 'tryAgain',
@@ -32,8 +40,9 @@ export function ridePage(frame: Seen, ride: RideRow, attention: readonly Attenti
   const buttons = ways.map(({ fields, ...way }) =>
     button(viewer, { ...way, action, fields: `${hidden('how', way.id)}${fields}` }),
   );
+  const named = html`<p>The service named order <code>${suggested}</code> in an answer. Check that it is the order of this ride.</p>`;
   const decide = html`<h2>Was the order made?</h2>
-<p>Check with the service for the request id <code>ride.${account}.${id}</code>, then choose.</p><div class="acts">!${buttons}</div>`;
+!${suggested === null ? '' : named}<p>Check with the service for the request id <code>ride.${account}.${id}</code>, then choose.</p><div class="acts">!${buttons}</div>`;
   return page(
     { ...frame, title: `Ride ${id}`, place: '/orders', live: `ride ${account} ${id}` },
     html`!${facts([
@@ -41,7 +50,7 @@ export function ridePage(frame: Seen, ride: RideRow, attention: readonly Attenti
       ['Order', orderId === null ? 'none is known' : linkTo('orders', account, orderId)],
       ['Standing', html`${ended ? `ended: ${outcome ?? failure ?? 'without a result'}` : 'goes on'}`],
       ['Last change', time(ride.changed_at)],
-    ])}!${storedTrouble(viewer, attention)}!${isDoubtful ? decide : ''}`,
+    ])}!${storedTrouble(viewer, attention)}!${asks ? decide : ''}`,
   );
 }
 

@@ -113,7 +113,7 @@ export interface RideDoubt {
   reason: string;
   /** The create was sent again after a person asked for it. */
   isRepeated?: boolean;
-  /** An order that the last answer of the service named. */
+  /** An order that an answer of the service named. */
   suggestedOrderId?: OrderId | undefined;
 }
 
@@ -126,19 +126,18 @@ export function outcomeUnknown(
   { reason, isRepeated = false, suggestedOrderId }: RideDoubt,
   now: string,
 ): Attention {
-  const doubt = isRepeated ? 'An earlier attempt may have placed the order too.' : 'The order may exist.';
-  const check = `Check with the service (request id ${rideCallId(ride)}), then run \`${resolveCommand(ride)}\`.`;
-  const named = `The answer names order ${shownText(suggestedOrderId ?? '')}. If it is the order of this ride, run`;
+  const doubt = isRepeated ? 'An earlier attempt may have placed the order.' : 'The order may exist.';
+  const command = resolveCommand(ride);
   const way =
     suggestedOrderId === undefined
-      ? check
-      : `${named} \`${resolveCommand(ride)} --order ${shellWord(shownText(suggestedOrderId))}\`.`;
+      ? `Check with the service (request id ${rideCallId(ride)}), then run \`${command}\` with --order ID, --try-again or --give-up REASON.`
+      : `The service named order ${suggestedOrderId}: check that it is the order of this ride, then run \`${command} --order ${shellWord(suggestedOrderId)}\`; otherwise --try-again or --give-up REASON.`;
   return { code: 'outcomeUnknown', message: `${reason} ${doubt} ${way}`, since: now };
 }
 
 /** Refusal of a change while it is unknown if there is an order to change. */
 export const unresolvedText = (ride: Pick<RideStanding, 'account' | 'requestId'>): string =>
-  `The order of this ride may or may not exist, so it cannot be changed yet. Run \`${resolveCommand(ride)}\` first, then try again.`;
+  `The order of this ride may or may not exist, so it cannot be changed yet. Check with the service and run \`${resolveCommand(ride)}\` first, then repeat this change.`;
 
 /** A request to follow an order, by a new or a running run. */
 export interface StartFollowingInput {
@@ -185,7 +184,9 @@ export function describeRide(ride: RideStanding): string {
   const order =
     orderId && `Order ${cell(orderId, 128)}, followed by \`${cell(followOrderId({ account, orderId }), 200)}\``;
   const broken = followedAgain && `The following of the order ${messageCell(followedAgainText(followedAgain))}`;
-  const named = cell(shellWord(ride.suggestedOrderId ?? 'ID'), 200);
+  const suggested = shellWord(ride.suggestedOrderId ?? 'ID');
+  // Some signs have a meaning in Markdown. A command without one of them would name another order.
+  const named = cell(suggested, 200) === suggested ? suggested : 'ID';
   const commands = [`--order ${named}`, '--try-again', '--give-up REASON']
     .map((way) => `- \`${resolveCommand(ride)} ${way}\``)
     .join('\n');

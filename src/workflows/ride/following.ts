@@ -60,9 +60,6 @@ export async function followAgain(ride: Ride, { type, message }: { type: string;
   await startFollowing(ride);
 }
 
-/** Was this run reset, so that another one may have sent the create? */
-export const wasReset = (): Promise<boolean> => following('Was another create sent before a reset').wasRideReset();
-
 /** Has the order read now, to see a change at once. Null if there is no quick answer; the run reads the order anyway. */
 export async function refreshOrder(ride: Ride): Promise<OrderTrail | null> {
   try {

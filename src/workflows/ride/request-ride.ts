@@ -5,7 +5,6 @@ import {
   condition,
   continueAsNew,
   isCancellation,
-  patched,
   proxyActivities,
   upsertMemo,
   workflowInfo,
@@ -13,6 +12,7 @@ import {
 import type { RideChangeActivities } from '../../activities/runs.js';
 import type { DoubtDetails } from '../../domain/call.js';
 import { shownText } from '../../domain/json.js';
+import type { OrderId } from '../../domain/keys.js';
 import {
   type ChangeRideInput,
   parseChangeRideInput,
@@ -31,11 +31,11 @@ import {
 } from '../../domain/ride/ride.js';
 import { requestRideId } from '../../domain/workflow-ids.js';
 import { waitingOptions } from '../activity-options.js';
-import { performCall } from '../business-call.js';
+import { doubtOutlivesRefusals, performCall, wasReset } from '../business-call.js';
 import { settleCancellations } from '../cancellations.js';
 import { isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { writeAccount } from '../search-attributes.js';
-import { awaitEnd, followAgain, startFollowing, wasReset } from './following.js';
+import { awaitEnd, followAgain, startFollowing } from './following.js';
 import { listen } from './inbox.js';
 import { readReceipt } from './receipt.js';
 import {
@@ -119,15 +119,13 @@ async function orderRide(ride: Ride): Promise<void> {
 
 function showOutcomeUnknown(ride: Ride, doubt: RideDoubt): void {
   ride.isWithdrawn = false;
-  const { suggestedOrderId } = doubt;
+  // An answer that named an order may be followed by one that names none.
+  const suggestedOrderId = doubt.suggestedOrderId ?? ride.standing.suggestedOrderId ?? undefined;
   setStanding(ride, {
-    attention: outcomeUnknown(ride.standing, doubt, new Date().toISOString()),
+    attention: outcomeUnknown(ride.standing, { ...doubt, suggestedOrderId }, new Date().toISOString()),
     ...(suggestedOrderId === undefined ? {} : { suggestedOrderId }),
   });
 }
-
-/** Runs of 0.2.0 failed when the service refused a create that a person had asked for, although an earlier one may have placed the order. */
-const doubtOutlivesRefusals = (): boolean => patched('doubt-outlives-refusals');
 
 /** A cancellation of the run does not interrupt it, since the ride must know and follow an order that the service made. */
 async function create(ride: Ride): Promise<void> {
@@ -144,9 +142,10 @@ async function create(ride: Ride): Promise<void> {
     );
     if (orderId === undefined)
       throw ApplicationFailure.nonRetryable('createOrder: the service named no order in its answer.', 'OutcomeUnknown');
-    setStanding(ride, { orderId });
+    setStanding(ride, named(ride, orderId));
   } catch (error) {
-    if (!(error instanceof ApplicationFailure) || error.type !== 'OutcomeUnknown') throw error;
+    if (!(error instanceof ApplicationFailure)) throw error;
+    if (error.type !== 'OutcomeUnknown') throw error;
     const [doubt] = (error.details ?? []) as [DoubtDetails?];
     showOutcomeUnknown(ride, {
       reason: doubt?.reason ?? error.message,
@@ -155,6 +154,12 @@ async function create(ride: Ride): Promise<void> {
     });
   }
 }
+
+/** The order is known, so none is suggested any more. */
+const named = ({ standing }: Ride, orderId: OrderId): Partial<RideStanding> => ({
+  orderId,
+  ...(standing.suggestedOrderId ? { suggestedOrderId: null } : {}),
+});
 
 /** Waits for a person without a time limit. */
 async function awaitResolution(ride: Ride): Promise<void> {
@@ -167,8 +172,7 @@ async function awaitResolution(ride: Ride): Promise<void> {
   }
   setStanding(ride, {
     attention: null,
-    ...(ride.standing.suggestedOrderId ? { suggestedOrderId: null } : {}),
-    ...('orderId' in resolution ? { orderId: resolution.orderId } : {}),
+    ...('orderId' in resolution ? named(ride, resolution.orderId) : {}),
   });
 }
 

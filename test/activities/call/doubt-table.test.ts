@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DoubtDetails, nothingSent } from '../../../src/domain/call.js';
+import { type BusinessOperation, type DoubtDetails, nothingSent } from '../../../src/domain/call.js';
 import { outcomeUnknown } from '../../../src/domain/ride/ride.js';
 import { RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import { answers, names, placesOfId } from '../../support/ride/doubt.js';
@@ -10,6 +10,7 @@ import { callOf, createCallStage, reply } from './attempts.js';
 const create = callOf('createOrder');
 const inDoubt = { ...nothingSent, isInDoubt: true };
 const lost = () => new RideApiUnreachable('CONNECTION_LOST', 'https://business.example');
+const repeatable = { operations: { createOrder: { repeatable: true } } };
 const ride = { account: create.account, requestId: 'trip-9' };
 
 const rows = answers.flatMap((answer) =>
@@ -43,13 +44,60 @@ describe.each(rows)('in doubt, $answer with an order id in $place, repeatable: $
     const reason = details?.reason ?? expect.fail('no reason');
     expect(reason).not.toMatch(/another key/);
     const { message } = outcomeUnknown(ride, { reason, isRepeated: true, suggestedOrderId: details?.namedOrderId }, '');
-    expect(message).toMatch(/An earlier attempt may have placed the order too\./);
-    expect(message).toContain(`faretrail ride resolve business trip-9${named ? ' --order 4711' : ''}`);
+    expect(message).toMatch(/An earlier attempt may have placed the order\. /);
+    expect(message).toContain(`\`faretrail ride resolve business trip-9${named ? ' --order 4711' : ''}\``);
+    expect(message).toMatch(/--order .*--try-again or --give-up REASON\.$/);
   });
 
   it('a create that may not be repeated is one request, but for answers that say it was not taken', async () => {
     const { sent } = await failureOf();
     if (!repeatable && answer !== 429) expect(sent).toBe(1);
+  });
+});
+
+describe.each([200, 201, 202, 204])('in doubt, a success %i', (status) => {
+  const endOf = async (body: unknown, headers = {}) =>
+    (await createCallStage([reply(status, body, headers)]).run(create, inDoubt)).at(-1);
+
+  it('ends the doubt if it names the order in its body', async () => {
+    expect((await endOf({ id: '4711' }))?.seen).toMatchObject({ orderId: '4711' });
+  });
+
+  it('leaves the doubt if it names none there, and shows that of Location', async () => {
+    expect((await endOf({}))?.failure).toMatchObject({ type: 'OutcomeUnknown' });
+    const { failure } = (await endOf({}, { location: '/v1/orders/4711' })) ?? {};
+    expect(failure).toMatchObject({ type: 'OutcomeUnknown', details: [{ namedOrderId: '4711' }] });
+  });
+});
+
+describe.each([
+  ['a lost answer', [lost()]],
+  ['a refusal', [reply(422, {})]],
+  ['no answer at all, until the time is over', Array.from({ length: 60 }, lost)],
+])('an order that one answer names is shown', (what, turns) => {
+  it(`after ${what} to the repeat`, async () => {
+    const stage = createCallStage([reply(503, { order_id: '4711' }), ...turns, reply(410, {})], repeatable);
+    const { failure } = (await stage.run(create, nothingSent, 600_000)).at(-1) ?? {};
+    expect(failure).toMatchObject({ type: 'OutcomeUnknown', details: [{ namedOrderId: '4711' }] });
+  });
+});
+
+// The calls of a ride besides its create, and the read by which it checks the order that a person names.
+describe.each<BusinessOperation>(['updateOrder', 'cancelOrder', 'orderDetails'])('%s', (operation) => {
+  const unchanged = reply(200, { id: '4711', status: 'Routing' });
+  const isChange = operation !== 'orderDetails';
+
+  it.each(answers)('answered %s advises no other key', async (answer) => {
+    const turn = answer === 'none' ? lost() : reply(answer, names('neither', '').body);
+    for (const turns of [
+      [turn],
+      isChange ? [lost(), unchanged, turn, ...(answer === 429 ? [] : [unchanged])] : [turn],
+    ]) {
+      const stage = createCallStage([...turns, ...Array.from({ length: 60 }, () => turn)]);
+      const { failure } = (await stage.run(callOf(operation), nothingSent, 600_000)).at(-1) ?? {};
+      expect(failure?.message).toBeTypeOf('string');
+      expect(failure?.message).not.toMatch(/another key/);
+    }
   });
 });
 
@@ -77,6 +125,8 @@ describe('without an earlier attempt', () => {
   it.each([
     ['/v1/orders/47%2F11', 'a slash in the id'],
     ['/v1/orders', 'the create itself'],
+    ['/login', 'a page'],
+    ['/rides/4711', 'another collection'],
     ['/', 'the root'],
     ['https://elsewhere.example/v1/orders/4711', 'another origin'],
     ['/v1/orders/%E0%A4%A', 'no percent-encoding'],
@@ -84,6 +134,30 @@ describe('without an earlier attempt', () => {
     ['http://[', 'no URL'],
   ])('a Location of %s names no order: %s', async (location) => {
     const [end] = await createCallStage([reply(422, undefined, { location })]).run(create);
+    expect(end?.failure).toMatchObject({ type: 'Refused' });
+  });
+
+  it.each(['/orders/4711', '../orders/4711', '4711/../orders/4711', '/v2/business/orders/4711/'])(
+    'a Location of %s names the order',
+    async (location) => {
+      const [end] = await createCallStage([reply(422, undefined, { location })]).run(create);
+      expect(end?.failure).toMatchObject({ type: 'OutcomeUnknown', details: [{ namedOrderId: '4711' }] });
+    },
+  );
+
+  it.each([
+    {},
+    { id: '' },
+    { id: 'a/b' },
+    { id: ' 1' },
+    { id: 1.5 },
+    { id: { a: 1 } },
+    { order_id: '..' },
+    { id: null },
+    'x',
+    ['4711'],
+  ])('a body %j names no order', async (body) => {
+    const [end] = await createCallStage([reply(422, body)]).run(create);
     expect(end?.failure).toMatchObject({ type: 'Refused' });
   });
 });

@@ -95,13 +95,26 @@ describe('a ride in the Temporal UI', () => {
     expect(describeRide({ ...ride, attention })).toBe(
       [
         'The ride **is being ordered**\n',
-        '**Attention: outcomeUnknown** since 2031-05-01 10:00:00 UTC: The answer was lost. The order may exist. Check with the service (request id ride.business.trip-9), then run  faretrail ride resolve business trip-9 .\n',
+        '**Attention: outcomeUnknown** since 2031-05-01 10:00:00 UTC: The answer was lost. The order may exist. Check with the service (request id ride.business.trip-9), then run  faretrail ride resolve business trip-9  with --order ID, --try-again or --give-up REASON.\n',
         '- `faretrail ride resolve business trip-9 --order ID`',
         '- `faretrail ride resolve business trip-9 --try-again`',
         '- `faretrail ride resolve business trip-9 --give-up REASON`',
       ].join('\n'),
     );
-    expect(describeRide({ ...ride, attention: { ...attention, code: 'forbidden' } })).not.toContain('--try-again');
+    expect(describeRide({ ...ride, attention: { ...attention, code: 'forbidden' } })).not.toContain('`faretrail');
+  });
+
+  it.each([
+    ['7b21', '7b21'],
+    ['trip 9', "'trip 9'"],
+    // Markdown cannot show it as it is, and another sign in its place could name another order.
+    ['7|b', 'ID'],
+  ])('offers an order %s that the service named, as a command to copy', (id, shown) => {
+    const suggestedOrderId = toOrderId(id);
+    const attention = outcomeUnknown(ride, { reason: 'It was refused.', suggestedOrderId }, at(0));
+    expect(describeRide({ ...ride, attention, suggestedOrderId })).toContain(
+      `- \`faretrail ride resolve business trip-9 --order ${shown}\`\n`,
+    );
   });
 });
 

@@ -62,6 +62,20 @@ describe('a button of the desk', () => {
     await made.cancelled();
   });
 
+  it('has the order that the service named in its refusal of another create', async () => {
+    const { orderId, requestId, resolve, cancelled } = await doubtfulRide(stack);
+    const reply = { status: 409, headers: { location: `/v1/orders/${orderId}` } };
+    stack.sandbox.setFault({ kind: 'reply', operation: 'createOrder', times: 1, ...reply });
+    await resolve({ tryAgain: true });
+    await rideStored(requestId, { attention: 'outcomeUnknown' });
+    const path = `/rides/business/${requestId}`;
+    const page = await createBrowser(desk.origin).get(path);
+    const [, offered = ''] = /name="orderId"[^>]* value="([^"]*)"/.exec(page) ?? [];
+    expect(offered).toBe(orderId);
+    expect((await press(path, 'resolve', { how: 'made', orderId: offered })).note).toBe('The ride is resolved.');
+    await cancelled();
+  });
+
   it('gives a parked delivery to its order, or discards it, once', async () => {
     const { orderId } = await order('another trip');
     const first = await parked();

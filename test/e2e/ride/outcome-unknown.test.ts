@@ -16,6 +16,7 @@ import {
   ordersOf,
   type RideRun,
   requestedRide,
+  shortLimits,
   standingOf,
   stands,
 } from '../../support/ride/rides.js';
@@ -188,3 +189,45 @@ it('a ride in doubt is given up, or tried again once more, after its second crea
   expect(await repeated.resolve({ tryAgain: true })).toMatchObject({ stage: 'following', orderId: repeated.orderId });
   await repeated.cancelled();
 });
+
+it('a ride stays in doubt through refusals, lost answers, a success that names no order, and continue-as-new', async () => {
+  const limits = { ...shortLimits, maxEvents: 12 };
+  const { handle, requestId, orderId, resolve, cancelled } = await doubtfulRide(stack, {}, { limits });
+  const answers: FaultInput[] = [
+    { kind: 'reply', status: 409, ...names('Location', orderId) },
+    { kind: 'dropConnection' },
+    { kind: 'reply', status: 402, body: names('neither', '').body },
+    { kind: 'reply', status: 201, body: {} },
+    { kind: 'forbidden' },
+    { kind: 'serverError' },
+  ];
+  for (const answer of answers) {
+    creating(answer);
+    const standing = (await resolve({ tryAgain: true })) as RideStanding;
+    // The order that the first of them named is offered after each.
+    expect(standing).toMatchObject({ orderId: null, attention: { code: 'outcomeUnknown' }, suggestedOrderId: orderId });
+    expect(standing.attention?.message).toContain(
+      `\`faretrail ride resolve business ${requestId} --order ${orderId}\``,
+    );
+    const change = await failureOf(handle.executeUpdate('updateRide', { args: [{ order: { a: 1 } }] }));
+    expect(change).toMatchObject({ type: 'OutcomeUnknown', message: expect.stringContaining(`ride resolve business`) });
+    for (const text of [change.message, standing.attention?.message]) expect(text).not.toMatch(/another key/);
+  }
+  expect((await handle.describe()).runId).not.toBe(handle.firstExecutionRunId);
+  expect(await resolve({ orderId })).toMatchObject({ orderId, attention: null, suggestedOrderId: null });
+  expect(ordersOf(stack, requestId)).toHaveLength(1);
+  await cancelled();
+});
+
+it.each(['403', '422'] as const)(
+  'a named order that cannot be read (%s) is not taken, and the ride waits on',
+  async (status) => {
+    const { handle, orderId, resolve, cancelled } = await doubtfulRide(stack);
+    stack.sandbox.setFault({ kind: 'reply', operation: 'orderDetails', status: Number(status), body: {}, times: 1 });
+    onTestFinished(() => stack.sandbox.clearFaults());
+    expect((await failureOf(resolve({ orderId }))).message).not.toMatch(/another key/);
+    expect(await standingOf(handle)).toMatchObject({ orderId: null, attention: { code: 'outcomeUnknown' } });
+    await resolve({ orderId });
+    await cancelled();
+  },
+);

@@ -1,5 +1,5 @@
-/** The next answers of the table: an HTTP status, or none. */
-export const answers = [400, 402, 403, 404, 409, 410, 422, 429, 500, 503, 'none'] as const;
+/** The next answers of the table: an HTTP status with words of an error, or none. */
+export const answers = [200, 303, 400, 402, 403, 404, 409, 410, 422, 429, 500, 502, 503, 504, 'none'] as const;
 
 /** Places in which an answer may name an order. */
 export const placesOfId = ['body', 'Location', 'neither'] as const;

@@ -83,10 +83,14 @@ export async function rideUnderWay(
 }
 
 /** A ride of which the service loses the answer to the create: the run cannot know whether there is an order. There is. */
-export async function doubtfulRide(stack: OrderStack, more: Partial<RequestRideInput> = {}) {
+export async function doubtfulRide(
+  stack: OrderStack,
+  more: Partial<RequestRideInput> = {},
+  progress?: RequestRideProgress,
+) {
   stack.sandbox.setRideSettings({ script: goesOn, receiptChangesAfterMs: null });
   stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 });
-  const ride = await requestedRide(stack, more);
+  const ride = await requestedRide(stack, more, progress);
   const { handle, requestId } = ride;
   await stands(handle, { stage: 'requesting', orderId: null, attention: { code: 'outcomeUnknown' } });
   return {

@@ -30,6 +30,13 @@ export const callTroubles: Paths = {
     },
     async (place) => await ended(startCall(place, 'cancelOrder', { orderId })),
   ),
+  'create-that-could-not-be-sent': scripted(
+    {
+      attemptCall: answers({ kind: 'failed', sent: 'no', trouble: { ...unavailable, isFinal: true } }),
+      wasRideReset: answers(false),
+    },
+    async (place) => await ended(startCall(place, 'createOrder', { body: {} })),
+  ),
   'call-ended-from-outside': scripted(
     { attemptCall: [() => fails(), answers(done)] },
     async (place) => await completed(startCall(place, 'cancelOrder', { orderId })),

@@ -170,7 +170,7 @@ export const rideTroubles: Paths = {
       await stands(handle, { attention: { code: 'outcomeUnknown' } });
       await update();
       await place.stopWorker();
-      const resolving = [resolve({ tryAgain: true }), resolve({ tryAgain: true })];
+      const resolving = Promise.allSettled([resolve({ tryAgain: true }), resolve({ tryAgain: true })]);
       await sleep(1_000);
       await place.startWorker();
       await vi.waitFor(
@@ -179,9 +179,21 @@ export const rideTroubles: Paths = {
       );
       const updating = update();
       // One of the two decides. The service refuses that create, and the doubt stays.
-      await Promise.allSettled([updating, ...resolving]);
+      await Promise.all([updating, resolving]);
       await stands(handle, { attention: { code: 'outcomeUnknown' } });
       await resolve({ giveUp: true, reason: 'recorded' });
+      return await ended(handle);
+    },
+  ),
+  'ride-that-could-not-be-sent-after-a-reset': scripted(
+    {
+      attemptCall: answers({ kind: 'failed', sent: 'no', trouble: { ...unavailable, isFinal: true } }),
+      wasRideReset: answers(true),
+    },
+    async (place) => {
+      const { handle } = await requestedRide(place);
+      await stands(handle, { attention: { code: 'outcomeUnknown' } });
+      await handle.executeUpdate('resolveRide', { args: [{ giveUp: true, reason: 'recorded' }] });
       return await ended(handle);
     },
   ),
