@@ -3,7 +3,6 @@ import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import * as activities from './activities/index.js';
-import { monotonicMs, wallClockMs } from './clock.js';
 import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
@@ -180,7 +179,7 @@ function createActivities(
   parts: OrderWorkerParts,
   { send, ...watchingPorts }: Pick<NotifySender, 'send'> & Pick<activities.WatchingPorts, 'serve' | 'isLeaving'>,
 ) {
-  const { config, rideApi, client, pollEvents = {}, watchPace = {}, now = wallClockMs, store = 'none' } = parts;
+  const { config, rideApi, client, pollEvents = {}, watchPace = {}, now = Date.now, store = 'none' } = parts;
   const { taskQueue, profile, webhookKeys, retryAfterMaxMs: longestWaitMs } = config;
   const { maxConcurrentActivityTaskExecutions: slots = activitySlots } = parts.options ?? {};
   const sealer = createSealer(config.sealingKeys);
@@ -189,15 +188,16 @@ function createActivities(
     leases: createTokenLeases(client, taskQueue),
     unseal: sealer.unseal,
     credentialId,
+    now,
   });
-  const quietTimes = activities.createQuietTimes();
-  const usage = activities.createUsage();
+  const quietTimes = activities.createQuietTimes(now);
+  const usage = activities.createUsage(now);
   const stores = typeof store === 'object';
   const common = {
-    ...{ account, rideApi, now, elapsed: monotonicMs, longestWaitMs, quietTimes, usage, stores },
-    provenPaths: activities.createProvenPaths(),
+    ...{ account, rideApi, now, longestWaitMs, quietTimes, usage, stores },
+    provenPaths: activities.createProvenPaths(now),
     claims: createClaims(client, stores),
-    call: activities.createAuthorizedCall({ tokens, quietTimes, usage, mostWaiting: slots / 2 }),
+    call: activities.createAuthorizedCall({ tokens, quietTimes, usage, mostWaiting: slots / 2, now }),
   };
   const readOrder = activities.createOrderReader(common);
   const watching = new activities.Watching({

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PollPorts, Polls } from '../../src/activities/watch/polls.js';
 import { createTurns } from '../../src/activities/watch/rates.js';
-import { monotonicMs } from '../../src/clock.js';
 import type { Account } from '../../src/domain/account.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { noWatch } from '../../src/domain/order/concern.js';
@@ -53,14 +52,13 @@ async function heapPerOrder(): Promise<number> {
       readOrder: async () => null,
       changeSeen: async () => true,
     },
-    turns: createTurns(() => 0.9 * account.requestsPerSecond, 50, monotonicMs),
+    turns: createTurns(() => 0.9 * account.requestsPerSecond, 50, Date.now),
     ...{
       mayAsk: () => false,
       onHint: () => undefined,
       events: {},
       warn: () => undefined,
       now: Date.now,
-      elapsed: monotonicMs,
       random: Math.random,
     },
   };

@@ -1,9 +1,8 @@
-import { monotonicMs } from '../clock.js';
 import type { Account } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName, Scope } from '../domain/keys.js';
 import { RideApiError } from '../ride-api/errors.js';
-import type { AccessToken, TokenSource } from './token-source.js';
+import type { AccessToken, TokenSource } from './token.js';
 import type { Usage } from './watch/rates.js';
 
 /** The account must wait, because the service asked for it, for the account's budget or for its token: the worker sends nothing now. */
@@ -21,16 +20,16 @@ export class QuietTime extends FaretrailError<'QuietTime'> {
 export type QuietTimes = ReturnType<typeof createQuietTimes>;
 
 /** Kept in the memory of the process: another worker learns of a wait by a call of its own. */
-export function createQuietTimes(elapsed: () => number = monotonicMs) {
+export function createQuietTimes(now: () => number = Date.now) {
   const until = new Map<AccountName, number>();
   return {
     /** Throws `QuietTime` during a wait. */
     check(account: AccountName): void {
-      const leftMs = (until.get(account) ?? 0) - elapsed();
+      const leftMs = (until.get(account) ?? 0) - now();
       if (leftMs > 0) throw new QuietTime(leftMs);
     },
     begin(account: AccountName, forMs: number): void {
-      until.set(account, Math.max(until.get(account) ?? 0, elapsed() + forMs));
+      until.set(account, Math.max(until.get(account) ?? 0, now() + forMs));
     },
   };
 }
@@ -58,7 +57,7 @@ interface AuthorizedCallPorts {
   usage?: Pick<Usage, 'count'>;
   /** How many calls of an account may wait for a token at a time, fewer than its SDK worker has slots. Default: any number. */
   mostWaiting?: number;
-  elapsed?: () => number;
+  now?: () => number;
 }
 
 /** Temporal dispatches calls within the account's budget. After a longer wait for a token they go back to Temporal, or all would be
@@ -76,7 +75,7 @@ const mostTokens = 3;
 
 /** Repeats the call with another token after a 401 (given). */
 export function createAuthorizedCall(ports: AuthorizedCallPorts): AuthorizedCall {
-  const { tokens, quietTimes, usage, mostWaiting = Number.POSITIVE_INFINITY, elapsed = monotonicMs } = ports;
+  const { tokens, quietTimes, usage, mostWaiting = Number.POSITIVE_INFINITY, now = Date.now } = ports;
   const waiting = new Map<AccountName, number>();
 
   /** The token for a call that holds a slot. The token request of the account needs one, too, so a crowd must not hold all of them. */
@@ -90,10 +89,10 @@ export function createAuthorizedCall(ports: AuthorizedCallPorts): AuthorizedCall
 
   return async (account, scope, send, { isPoll = false, isForPerson = false } = {}) => {
     if (!isForPerson) quietTimes.check(account.name);
-    const askedAt = elapsed();
+    const askedAt = now();
     const getToken = isPoll ? tokens.get : getWithSlot; // polls hold no slot
     let token = await getToken(account, scope);
-    if (elapsed() - askedAt > longestTokenWaitMs) throw new QuietTime(anotherTurnMs);
+    if (now() - askedAt > longestTokenWaitMs) throw new QuietTime(anotherTurnMs);
     if (!isForPerson) quietTimes.check(account.name); // a wait may have begun meanwhile
     if (!isPoll) usage?.count(account.name);
     for (let left = mostTokens; ; left -= 1) {

@@ -1,4 +1,3 @@
-import { wallClockMs } from '../clock.js';
 import { parseCallBody } from '../contracts/call-bodies.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { TroubleCode } from '../domain/attention.js';
@@ -22,7 +21,7 @@ import { SealingError } from '../sealing/sealer.js';
 import { type AuthorizedCall, QuietTime } from './authorized-call.js';
 import { type LookingPorts, meaningOf, sealingRemedy } from './looking.js';
 import { type Claims, runOfActivity } from './runs.js';
-import { TokenUnavailable } from './token-source.js';
+import { TokenUnavailable } from './token.js';
 
 /** The ports of the activity. */
 export interface CallActivityPorts extends Pick<LookingPorts, 'account' | 'now'> {
@@ -41,7 +40,7 @@ const claimedBefore =
 
 /** Makes the activity. One attempt is one request, and the run repeats it. */
 export function createCallActivities(ports: CallActivityPorts) {
-  const { account: accountOf, rideApi, call: authorized, claims, stores = false, now = wallClockMs } = ports;
+  const { account: accountOf, rideApi, call: authorized, claims, stores = false, now = Date.now } = ports;
 
   async function attempt({
     sent: sentBefore,
@@ -164,7 +163,7 @@ export function toCallTrouble(
     return trouble(type, message, { details, ...advice });
   }
   if (error instanceof TokenUnavailable) {
-    const afterMs = Math.max(error.waitMs, 1_000);
+    const afterMs = Math.max(error.retryAt - now, 1_000);
     if (error.code === 'upstreamUnavailable') return passing(error.message, afterMs);
     // The tokens may have been rejected for another operation.
     return trouble('CredentialsRejected', error.message, { afterMs, isFinal: !error.isPaced });

@@ -8,7 +8,6 @@ export { createReplayActivities, type ReplayReport } from './replay.js';
 export * from './runs.js';
 export * from './subscription.js';
 export * from './token.js';
-export { createTokenSource, type TokenSource } from './token-source.js';
 export type { WatchPort } from './watch/hold.js';
 export type { PollEvents } from './watch/polls.js';
 export { createUsage } from './watch/rates.js';

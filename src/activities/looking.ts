@@ -1,5 +1,4 @@
 import { activityInfo, heartbeat } from '@temporalio/activity';
-import { wallClockMs } from '../clock.js';
 import type { OperationName } from '../contracts/contract-profile.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
@@ -14,7 +13,7 @@ import { defaultMaxWaitMs } from '../ride-api/refusal.js';
 import { SealingError } from '../sealing/sealer.js';
 import { QuietTime } from './authorized-call.js';
 import { notYet, plainFailure, toDelay } from './failures.js';
-import { TokenUnavailable } from './token-source.js';
+import { TokenUnavailable } from './token.js';
 
 /** What each refusal means for a run. `TOKEN_REJECTED` gets here only after a renewal of the token. */
 const codeOfRefusal: Record<RideApiErrorCode, TroubleCode> = {
@@ -84,7 +83,7 @@ const again = (code: TroubleCode, { orderId }: Asked): string =>
   code === 'orderNotFound' && orderId !== undefined ? ' It is looked for again by itself.' : '';
 
 /** What a failed look means for the run. Undefined for an error that is not about the service, which Temporal repeats. */
-export function toReadTrouble(error: unknown, asked: Asked): ReadTrouble | undefined {
+export function toReadTrouble(error: unknown, asked: Asked, now: number): ReadTrouble | undefined {
   const trouble = (code: TroubleCode, message: string, afterMs?: number): ReadTrouble => ({
     code,
     message:
@@ -92,7 +91,7 @@ export function toReadTrouble(error: unknown, asked: Asked): ReadTrouble | undef
     afterMs,
   });
   if (error instanceof TokenUnavailable) {
-    return { code: error.code, message: error.message, afterMs: Math.max(error.waitMs, 1_000), isUnsent: true };
+    return { code: error.code, message: error.message, afterMs: Math.max(error.retryAt - now, 1_000), isUnsent: true };
   }
   if (error instanceof RideApiError) {
     return trouble(codeOfRefusal[error.code], error.message, error.retryAfterMs);
@@ -143,7 +142,7 @@ const longestPieceMs = 600_000;
  *  the next one as a `FailureStreak`. */
 export function createLooking({
   longestWaitMs = defaultMaxWaitMs,
-  now = wallClockMs,
+  now = Date.now,
   random = Math.random,
 }: Pick<LookingPorts, 'longestWaitMs' | 'now' | 'random'>) {
   /** The clock of this worker may be behind the server's, which scheduled the attempt. */

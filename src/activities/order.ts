@@ -1,5 +1,4 @@
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
-import { monotonicMs } from '../clock.js';
 import { interfaceTerms } from '../contracts/contract-profile.js';
 import type { Account } from '../domain/account.js';
 import type { Attention } from '../domain/attention.js';
@@ -25,17 +24,17 @@ export type OrderReader = (account: Account, orderId: OrderId, manner?: ReadMann
 export type ProvenPaths = ReturnType<typeof createProvenPaths>;
 
 /** Kept in the memory of the process, since another worker may have another contract profile. */
-export function createProvenPaths(elapsed: () => number = monotonicMs) {
+export function createProvenPaths(now: () => number = Date.now) {
   /** The last two orders that were read: at least one of them is not the order in question. */
   const lastRead = new Map<AccountName, { orderId: OrderId; at: number }[]>();
   return {
     prove(account: AccountName, orderId: OrderId): void {
       const others = (lastRead.get(account) ?? []).filter((read) => read.orderId !== orderId);
-      lastRead.set(account, [{ orderId, at: elapsed() }, ...others].slice(0, 2));
+      lastRead.set(account, [{ orderId, at: now() }, ...others].slice(0, 2));
     },
-    /** Has this process read another order of the account in the last so many milliseconds? */
-    isProven: (account: AccountName, withinMs: number, orderId: OrderId): boolean =>
-      (lastRead.get(account) ?? []).some((read) => read.orderId !== orderId && elapsed() - read.at <= withinMs),
+    /** Has this process read another order of the account since then (epoch milliseconds)? */
+    isProven: (account: AccountName, since: number, orderId: OrderId): boolean =>
+      (lastRead.get(account) ?? []).some((read) => read.orderId !== orderId && read.at >= since),
   };
 }
 
@@ -78,9 +77,6 @@ const unknownAfterMs: Record<Vouching, number> = {
 /** Longer than the pause between two looks for an unknown order, so that the path was right between them. */
 const provenWithinMs = 90_000;
 
-/** The age of an instant that this or another worker has written. */
-const ageMs = (instant: string, now: number): number => now - Date.parse(instant);
-
 /** See `OrderActivities`. Until they have an answer Temporal's retry repeats them, which adds no events. */
 export function createOrderActivities(ports: OrderActivityPorts) {
   const looking = createLooking(ports);
@@ -97,7 +93,7 @@ export function createOrderActivities(ports: OrderActivityPorts) {
     // Before the look, since a repair of the path between this look and the read of another order would prove nothing.
     const isPathProven =
       before?.code === 'orderNotFound' &&
-      ports.provenPaths.isProven(account.name, Math.min(ageMs(before.since, now()), provenWithinMs), orderId);
+      ports.provenPaths.isProven(account.name, Math.max(Date.parse(before.since), now() - provenWithinMs), orderId);
     const show = ({ code, message, since, notBefore }: FailureStreak): OrderObservation => {
       const attention: Attention = { code, message, since };
       return { kind: 'trouble', attention, notBefore, reads };
@@ -118,9 +114,9 @@ export function createOrderActivities(ports: OrderActivityPorts) {
         const stores = ports.stores ? { stores: true as const } : {};
         return { kind: 'reading', reading: { ...reading, concern }, at: iso(at), reads, ...stores };
       },
-      toTrouble: (error) => toReadTrouble(error, asked),
+      toTrouble: (error) => toReadTrouble(error, asked, now()),
       settle(streak, error) {
-        if (isPathProven && isUnknown(error, streak, ageMs(streak.since, now()) >= unknownAfterMs[input.vouching]))
+        if (isPathProven && isUnknown(error, streak, now() - unknownAfterMs[input.vouching]))
           return { kind: 'unknownOrder', reads };
         // A person gets the trouble as the answer, but waits for a turn within the account's budget.
         if (!input.forPerson || error instanceof QuietTime) return undefined;
@@ -134,5 +130,8 @@ export function createOrderActivities(ports: OrderActivityPorts) {
 }
 
 /** Has the service itself said for long that there is no such order? A proxy or a lagging replica may answer 404 too. */
-const isUnknown = (error: unknown, { code }: FailureStreak, hasLasted: boolean): boolean =>
-  code === 'orderNotFound' && error instanceof RideApiError && error.upstreamCode !== null && hasLasted;
+const isUnknown = (error: unknown, { code, since }: FailureStreak, latest: number): boolean =>
+  code === 'orderNotFound' &&
+  error instanceof RideApiError &&
+  error.upstreamCode !== null &&
+  Date.parse(since) <= latest;

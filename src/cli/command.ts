@@ -1,7 +1,6 @@
 import type { Connection } from '@temporalio/client';
 import type { Option } from 'commander';
 import { createFaretrailClient, type FaretrailClient } from '../client/index.js';
-import { deadlineIn, monotonicMs } from '../clock.js';
 import type { CliConfig, Config } from '../config.js';
 import { shellWord } from '../domain/shell-word.js';
 import type { Env } from '../settings/env-reader.js';
@@ -118,10 +117,10 @@ const noteEveryMs = 2_000;
 
 /** Notes how far a long command has come, every two seconds. */
 export function createProgressNote({ note }: Pick<CommandContext, 'note'>): (text: () => string) => void {
-  let notedAt = monotonicMs();
+  let notedAt = Date.now();
   return (text) => {
-    if (monotonicMs() - notedAt < noteEveryMs) return;
-    notedAt = monotonicMs();
+    if (Date.now() - notedAt < noteEveryMs) return;
+    notedAt = Date.now();
     note(text());
   };
 }
@@ -183,7 +182,7 @@ export async function withSession<T>(context: CommandContext, act: (session: Ses
     const find: Session['find'] = (workflowId) => runOf(client, workflowId).find({ withinMs: callTimeoutMs });
     return await act({
       ...{ ...context, client, rides, connection, namespace, address, config, find },
-      inTime: (call) => connection.withDeadline(deadlineIn(callTimeoutMs), call),
+      inTime: (call) => connection.withDeadline(Date.now() + callTimeoutMs, call),
       async get(workflowId, unknown) {
         const found = await find(workflowId);
         if (!found) throw unknown;

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { monotonicMs, msUntil } from '../clock.js';
 import type { Changed, Reads } from './reads.js';
 
 const pollEveryMs = 1_000;
@@ -37,7 +36,7 @@ export function createLive(
     let upTo: Changed['upTo'] | undefined;
     let runs: string | undefined;
     let lookAt = 0;
-    let signAt = monotonicMs() + signOfLifeMs;
+    let signAt = Date.now() + signOfLifeMs;
     while (listeners.size > 0 && !stopped.signal.aborted) {
       try {
         const changed: Changed = upTo ? await changedSince(upTo) : { upTo: await latest(), topics: ['all'] };
@@ -46,14 +45,14 @@ export function createLive(
       } catch {
         upTo = undefined; // the store is away; once it is back, all look again
       }
-      if (monotonicMs() >= lookAt) {
-        lookAt = monotonicMs() + lookAtRunsEveryMs;
+      if (Date.now() >= lookAt) {
+        lookAt = Date.now() + lookAtRunsEveryMs;
         const now = await lookAtRuns().catch(() => 'no answer');
         if (runs !== undefined && now !== runs) tellTopics(['needs']);
         runs = now;
       }
-      if (monotonicMs() >= signAt) {
-        signAt = monotonicMs() + signOfLifeMs;
+      if (Date.now() >= signAt) {
+        signAt = Date.now() + signOfLifeMs;
         tell(': still here\n\n');
       }
       await sleep(pollEveryMs, undefined, { signal: stopped.signal }).catch(() => undefined);
@@ -67,7 +66,7 @@ export function createLive(
       response.write(`retry: 3000\n\n${latestTold}`); // may have come after the page was made
       listeners.add(response);
       const leave = () => listeners.delete(response);
-      const end = setTimeout(() => leave() && response.end(), msUntil(until));
+      const end = setTimeout(() => leave() && response.end(), until - Date.now());
       response.on('error', leave).on('close', () => leave() && clearTimeout(end));
       if (!isLooking) {
         isLooking = true;

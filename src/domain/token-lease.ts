@@ -128,12 +128,8 @@ export const isUsable = (token: SealedToken, now: number): boolean => isAfter(to
 /** Is it time to renew the token? */
 const isDue = (token: SealedToken, now: number): boolean => !isAfter(token.renewAt, now);
 
-/** Is the instant still to come, within the longest time that it may be ahead? One beyond that is from a clock that was wrong. */
-const isAhead = (instant: string, now: number, atMostMs: number): boolean =>
-  isAfter(instant, now) && Date.parse(instant) - now <= atMostMs;
-
 /** Is it too early to try again after this failure? */
-export const isCoolingDown = ({ retryAt }: TokenFailure, now: number): boolean => isAhead(retryAt, now, longestWaitMs);
+export const isCoolingDown = ({ retryAt }: TokenFailure, now: number): boolean => isAfter(retryAt, now);
 
 /** Two tokens at once may be replaced before their time, and then one in half a minute: the service may end a token at any
  *  time, but if it rejects calls whatever the token, new ones do not help. */
@@ -148,7 +144,6 @@ const refused =
 export function refusalOf({ token, failure, pacedUntil }: TokenLease, now: number): TokenFailure | null {
   if (failure && isCoolingDown(failure, now)) return failure;
   if (token === null || pacedUntil === null || isDue(token, now)) return null;
-  if (!isAhead(pacedUntil, now, atOnce * paceMs)) return null;
   const againAt = Date.parse(pacedUntil) - (atOnce - 1) * paceMs;
   if (againAt <= now) return null;
   const retryAt = iso(Math.min(againAt, Date.parse(token.renewAt)));
@@ -160,9 +155,7 @@ export function withToken(lease: TokenLease, requested: RequestedToken, now: num
   const { ageMs, renewAfterMs, lifetimeMs, ...token } = requested;
   const requestedMs = now - ageMs;
   const isEarly = lease.token !== null && !isDue(lease.token, now);
-  const { pacedUntil } = lease;
-  const isPaced = pacedUntil !== null && isAhead(pacedUntil, now, atOnce * paceMs);
-  const pacedMs = (isPaced ? Date.parse(pacedUntil) : now) + paceMs;
+  const pacedMs = Math.max(now, Date.parse(lease.pacedUntil ?? iso(now))) + paceMs;
   return {
     ...lease,
     token: {
@@ -194,12 +187,9 @@ export function withTrouble(lease: TokenLease, trouble: TokenRequestTrouble, now
 /** Callers whose token is rejected ask again soon after `retryAt`. If none does within this time, calls go through again. */
 const askedAgainWithinMs = 15_000;
 
-/** How long until the lease forgets that it refused to replace a token, in milliseconds; null: it has nothing to forget. */
-export function forgetsInMs({ failure }: TokenLease, now: number): number | null {
-  if (!failure?.isPaced) return null;
-  const leftMs = Date.parse(failure.retryAt) + askedAgainWithinMs - now;
-  return Math.min(Math.max(1, leftMs), longestWaitMs);
-}
+/** When the lease forgets that it refused to replace a token, in milliseconds since the epoch; null: it has nothing to forget. */
+export const forgottenAt = ({ failure }: TokenLease): number | null =>
+  failure?.isPaced ? Date.parse(failure.retryAt) + askedAgainWithinMs : null;
 
 /** Why the lease requests a token, for the metric. */
 export function renewalReason({ token }: TokenLease, now: number): 'first' | 'expired' | 'ahead' | 'rejected' {

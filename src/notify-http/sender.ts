@@ -4,7 +4,6 @@ import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Webhook } from 'standardwebhooks';
 import { Agent, buildConnector, errors } from 'undici';
-import { wallClockMs } from '../clock.js';
 
 /** One change for one URL. */
 export interface NotifyInput {
@@ -134,7 +133,7 @@ export type NotifySender = ReturnType<typeof createNotifySender>;
 
 /** Makes the sender. It repeats nothing and follows no redirect. */
 export function createNotifySender(options: NotifySenderOptions) {
-  const { origins, operatorUrl = null, secrets, allowsPrivate, lookUp, now = wallClockMs } = options;
+  const { origins, operatorUrl = null, secrets, allowsPrivate, lookUp, now = Date.now } = options;
   const limits = { ...defaultNotifyLimits, ...options.limits };
   const allows = (address: string) => isCallableAddress(address, { allowsPrivate });
   const agent = createGuardedAgent({ allows, ...(lookUp && { lookUp }) }, limits);

@@ -1,5 +1,4 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { ageMsOf } from '../clock.js';
 import type { RunCounts } from '../temporal/visibility.js';
 import { version } from '../version.js';
 import type { Forwarder } from '../webhooks/forward/forwarder.js';
@@ -203,7 +202,7 @@ export function createIngressMetrics() {
         ['account', 'reason'],
       ),
     showJournal({ depth, bytes, maxBytes, oldestAt }: JournalGauges): void {
-      const ageMs = (): number => Math.max(0, ageMsOf(oldestAt() ?? Number.POSITIVE_INFINITY));
+      const ageMs = (): number => Math.max(0, Date.now() - (oldestAt() ?? Number.POSITIVE_INFINITY));
       gauge('faretrail_journal_deliveries', 'Acknowledged deliveries that wait in the journal.', () => [[depth()]]);
       gauge('faretrail_journal_bytes', 'Size of the journal, of pages in use.', () => [[bytes()]]);
       gauge('faretrail_journal_max_bytes', 'What the journal may hold.', () => [[maxBytes]]);

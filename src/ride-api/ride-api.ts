@@ -1,4 +1,3 @@
-import { wallClockMs } from '../clock.js';
 import { phonesIn } from '../contracts/call-bodies.js';
 import { type ContractProfile, interfaceTerms, type OperationName } from '../contracts/contract-profile.js';
 import type { JsonObject } from '../contracts/json.js';
@@ -42,7 +41,7 @@ export interface RideApiOptions extends Keeping {
 
 /** Makes the client of both interfaces. It holds no credentials and no token: each call brings its own. */
 export function createRideApi(options: RideApiOptions) {
-  const { profile, http = createHttp(), retryAfterMaxMs = defaultMaxWaitMs, now = wallClockMs } = options;
+  const { profile, http = createHttp(), retryAfterMaxMs = defaultMaxWaitMs, now = Date.now } = options;
   const waitTerms = () => ({ now: now(), maxWaitMs: retryAfterMaxMs });
   const ask: Ask = async (account, call, read, { signal, secrets = [], ...manner } = {}) => {
     const reply = await http.send(operationRequest(account, call, profile), signal);

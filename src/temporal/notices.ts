@@ -1,4 +1,3 @@
-import { ageMsOf } from '../clock.js';
 import type { AccountName } from '../domain/keys.js';
 import { type MissedNotice, missedStatus } from '../domain/notify/notices.js';
 import { publishedMissed } from '../domain/published.js';
@@ -35,7 +34,7 @@ export async function findMissed(
   looking: Looking,
   { noticeId, account, since, receiver }: MissedFilter,
 ): Promise<Found<Missed>> {
-  const from = since === undefined ? 0 : ageMsOf(since);
+  const from = since === undefined ? 0 : Date.now() - since;
   const query = allOf(
     runsQuery('notices', { account, status: missedStatus, running: true }),
     noticeId && `WorkflowId = ${quote(runIdIn(noticeId))}`,

@@ -1,4 +1,3 @@
-import { monotonicMs, wallClockMs } from '../clock.js';
 import {
   type AcceptedGeneration,
   findGeneration,
@@ -18,11 +17,12 @@ const longestWaitMs = 1_000;
 /** What a generation accepts. `unknown`: Temporal does not answer, so the address is the delivery's only proof. */
 export type Acceptance = AcceptedProof | 'ended' | 'neverSubscribed' | 'unknown';
 
+/** Instants, in milliseconds since the epoch. */
 interface AcceptanceOptions {
-  /** When the generation must be in force, in milliseconds since the epoch; default now. */
+  /** When the generation must be in force; default now. */
   at?: number;
-  /** The memo must have been read in the last so many milliseconds. Otherwise an old one counts, too, while Temporal does not answer. */
-  readWithinMs?: number;
+  /** The memo must have been read at this instant or later. Otherwise an old one counts, too, while Temporal does not answer. */
+  readSince?: number;
 }
 
 /** What each subscription accepts. Cached, so that a delivery rarely waits for Temporal. */
@@ -52,16 +52,15 @@ export function createAcceptedSubscriptions(ports: AcceptedSubscriptionsPorts): 
   }
 
   return {
-    async acceptanceOf(key, generation, { at = wallClockMs(), readWithinMs } = {}) {
-      const cameAt = monotonicMs();
+    async acceptanceOf(key, generation, { at = Date.now(), readSince } = {}) {
+      const cameAt = Date.now();
       const memo = memoOf(key);
       memo.refresh();
-      const since = readWithinMs === undefined ? undefined : cameAt - Math.max(0, readWithinMs);
-      const isFresh = await memo.isReadSince(since ?? cameAt - memoLifetimeMs);
-      if (!isFresh && since !== undefined) return 'unknown';
+      const isFresh = await memo.isReadSince(readSince ?? cameAt - memoLifetimeMs);
+      if (!isFresh && readSince !== undefined) return 'unknown';
       const known = memo.find(generation, at);
       if (known !== undefined) return known;
-      if (!(await memo.isReadSince(since ?? cameAt))) return 'unknown';
+      if (!(await memo.isReadSince(readSince ?? cameAt))) return 'unknown';
       return memo.find(generation, at) ?? memo.ruleOut(generation);
     },
   };
@@ -118,7 +117,7 @@ class CachedMemo {
     return this.#whyGone();
   }
 
-  #pauseMs = (): number => this.#triedAt + readEveryMs - monotonicMs();
+  #pauseMs = (): number => this.#triedAt + readEveryMs - Date.now();
 
   #whyGone = (): Acceptance => (this.#memo ? 'ended' : 'neverSubscribed');
 
@@ -129,7 +128,7 @@ class CachedMemo {
 
   /** One read. Resolves at its end, or after `longestWaitMs`. Its failures are not reported: a delivery can do without a memo. */
   #read(): Promise<void> {
-    this.#triedAt = monotonicMs();
+    this.#triedAt = Date.now();
     const reading = this.#open(this.#triedAt).then(
       () => false,
       () => true,

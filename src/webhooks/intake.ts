@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ageMsOf } from '../clock.js';
 import type { Challenge } from '../contracts/delivery-body.js';
 import type { Delivery } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
@@ -54,8 +53,8 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
     let outcome = toOutcome(acceptance, delivery, verification);
     if (outcome === 'wrongSecret' || outcome === 'noSecretYet') {
       // The run may have stored the secret since the ingress last read the memo.
-      const readWithinMs = memoLifetimeMs + ageMsOf(arrival.arrivedAt);
-      acceptance = await subscriptions.acceptanceOf(arrival, arrival.generation, { readWithinMs });
+      const readSince = arrival.arrivedAt - memoLifetimeMs;
+      acceptance = await subscriptions.acceptanceOf(arrival, arrival.generation, { readSince });
       outcome = toOutcome(acceptance, delivery, verification);
     }
     if (outcome !== 'accepted' && outcome !== 'unchecked') return { outcome };
@@ -146,7 +145,7 @@ export function createLaterCheck(parts: LaterCheckParts): DeliveryCheck {
     if (generation === undefined) return null;
     const arrivedAt = Date.parse(delivery.receivedAt);
     // A memo read before the delivery came may lack its generation or its secret.
-    const options = { at: arrivedAt, readWithinMs: ageMsOf(arrivedAt) };
+    const options = { at: arrivedAt, readSince: arrivedAt };
     const acceptance = await subscriptions.acceptanceOf(delivery, generation, options);
     if (acceptance === 'unknown') throw notKnownYet();
     if (acceptance === 'neverSubscribed') return acceptance;

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { monotonicMs } from '../clock.js';
 import { bodyShape, shapeLines } from '../contracts/body-shape.js';
 import { readIncomingJson } from '../contracts/json.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
@@ -26,8 +25,7 @@ interface ObserverPorts {
     countNewShape(kind: DeliveryKind): void;
     countSecretSeen(account: string, place: SecretPlace): void;
   };
-  /** The monotonic clock. */
-  elapsed?: () => number;
+  now?: () => number;
 }
 
 /** Receives what happens in the ingress. No call throws. */
@@ -37,10 +35,10 @@ export type IngressObserver = ReturnType<typeof createObserver>;
 const maxPlaces = 100;
 
 /** Makes metrics and log lines of what happens, without any secret or value of a request. No sender can fill the log. */
-export function createObserver({ logger, metrics, elapsed = monotonicMs }: ObserverPorts) {
+export function createObserver({ logger, metrics, now = Date.now }: ObserverPorts) {
   const places = new Set<string>();
-  const countUntold = createPace(elapsed);
-  const newShapeOf = createShapeMemory(elapsed);
+  const countUntold = createPace(now);
+  const newShapeOf = createShapeMemory(now);
   return {
     delivery(fact: DeliveryFact): void {
       metrics.countDelivery(fact);
@@ -78,13 +76,13 @@ export function createObserver({ logger, metrics, elapsed = monotonicMs }: Obser
 const tellEveryMs = 60_000;
 
 /** Counts by name. Gives the number since it gave the last one: at once, and then once a minute; otherwise null. */
-function createPace(elapsed: () => number): (name: string) => number | null {
+function createPace(now: () => number): (name: string) => number | null {
   const told = new Map<string, { at: number; count: number }>();
   return (name) => {
     const last = told.get(name) ?? { at: Number.NEGATIVE_INFINITY, count: 0 };
     const count = last.count + 1;
-    const isDue = elapsed() - last.at >= tellEveryMs;
-    told.set(name, isDue ? { at: elapsed(), count: 0 } : { ...last, count });
+    const isDue = now() - last.at >= tellEveryMs;
+    told.set(name, isDue ? { at: now(), count: 0 } : { ...last, count });
     return isDue ? count : null;
   };
 }
@@ -104,13 +102,11 @@ const maxSeen = 20;
 
 /** Gives the shape of a body that this process has not seen yet: pointers and types, never a value, and `*` for a name that may be one.
  *  `notShown`: the log has shown enough of them. */
-function createShapeMemory(
-  elapsed: () => number,
-): (kind: DeliveryKind, rawBody: Buffer) => string[] | 'notShown' | null {
+function createShapeMemory(now: () => number): (kind: DeliveryKind, rawBody: Buffer) => string[] | 'notShown' | null {
   const kinds = new Map<string, SeenShapes>();
 
   function mayLook(seen: SeenShapes): boolean {
-    const second = Math.floor(elapsed() / 1_000);
+    const second = Math.floor(now() / 1_000);
     if (second !== seen.second) [seen.second, seen.looks] = [second, 0];
     seen.looks += 1;
     return seen.looks <= looksPerSecond;

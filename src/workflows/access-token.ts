@@ -13,7 +13,7 @@ import {
   type AccessTokenInput,
   describeLease,
   emptyLease,
-  forgetsInMs,
+  forgottenAt,
   idleMs,
   isAboutCurrent,
   parseAccessTokenInput,
@@ -48,15 +48,15 @@ export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLeas
 
   const { maxEvents = defaultMaxEvents } = input;
   for (;;) {
-    const forgetsMs = forgetsInMs(lease, Date.now());
-    const restMs = forgetsMs ?? idleMs(lease);
+    const forgetAt = forgottenAt(lease);
+    const restMs = forgetAt === null ? idleMs(lease) : Math.max(1, forgetAt - Date.now());
     const isWoken = await condition(() => isAsked || isHistoryLong(maxEvents), restMs);
     if (isAsked) {
       lease = { ...(await renew(lease, input)), publishedAt: new Date().toISOString() };
       isAsked = false; // this is the answer to all who asked meanwhile, since they could not know of it
       publish(lease);
     } else if (!isWoken) {
-      if (forgetsMs === null) return lease;
+      if (forgetAt === null) return lease;
       lease = { ...lease, failure: null };
       publish(lease);
     }

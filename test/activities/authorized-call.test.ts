@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { createAuthorizedCall, createQuietTimes } from '../../src/activities/authorized-call.js';
 import { createOrderReader } from '../../src/activities/order.js';
-import type { TokenSource } from '../../src/activities/token-source.js';
+import type { TokenSource } from '../../src/activities/token.js';
 import { UnusableReply } from '../../src/contracts/unusable-reply.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../src/ride-api/errors.js';
 import { account, aRead, LookStage, readingOf } from './attempts.js';
 import { apiError, apiErrorCodes, fakeRideApi, nextOf, tokensInOrder } from './service.js';
-import { iso, minute, start } from './temporal.js';
+import { iso, start } from './temporal.js';
 
 const other = aRead({ orderId: toOrderId('4712') });
 const rejected = apiError('TOKEN_REJECTED');
@@ -31,7 +31,7 @@ function callWith({ answers = ['answered'], tokenWaitMs = 0, quietMs = 0 }: Call
     quietTimes.begin(account.name, quietMs);
     return await tokens.get(...args);
   };
-  const call = createAuthorizedCall({ tokens: { get }, quietTimes, elapsed: now });
+  const call = createAuthorizedCall({ tokens: { get }, quietTimes, now });
   const send = async (token: string) => {
     sent.push(token);
     return nextOf(answers);
@@ -122,7 +122,7 @@ function stageWith(answers: LookStage['answers'], tokens: TokenSource = tokensIn
       return stage.answer();
     },
   });
-  const call = createAuthorizedCall({ tokens, quietTimes, elapsed: () => 0 }); // no wait for a token, however busy the machine is
+  const call = createAuthorizedCall({ tokens, quietTimes, now: () => 0 }); // no wait for a token, however busy the machine is
   stage.readOrder = createOrderReader({ rideApi, call, provenPaths });
   return Object.assign(stage, { requests });
 }
@@ -132,7 +132,7 @@ it('the reader of orders hands the order and the signal to each request, and pro
   const { signal } = new AbortController();
   expect(await stage.readOrder(account, other.input.orderId, { signal })).toEqual(readingOf('Driving'));
   expect(stage.requests).toEqual([1, 2].map((id) => [account, other.input.orderId, `clear token-${id}`, signal]));
-  expect(stage.provenPaths.isProven(account.name, minute, aRead().input.orderId)).toBe(true);
+  expect(stage.provenPaths.isProven(account.name, start, aRead().input.orderId)).toBe(true);
 });
 
 it('a short wait cuts no long one, and concerns no other account', () => {
@@ -172,31 +172,23 @@ describe('while the account has to wait', () => {
     return stage;
   }
 
-  it('a read after a delivery is sent when the wait is over, which is not its answer', async () => {
-    const stage = await quietStage(599);
-    const attempts = await stage.run(aRead(shown));
-    expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading' });
-    expect(stage.asked).toEqual([start + 599_000]);
-  });
-
-  it.each([40, 599])('a read for a person goes out at once, %i s before the end of the wait', async (seconds) => {
+  it.each([
+    ['after a delivery', {}, 599],
+    ['for a person, whose wait is short,', { forPerson: true }, 40],
+  ])('a read %s is sent when the wait is over, which is not its answer', async (_, manner, seconds) => {
     const stage = await quietStage(seconds);
-    expect((await stage.attempt(aRead({ ...shown, forPerson: true }))).seen).toMatchObject({ kind: 'reading' });
-    expect(stage.asked).toEqual([start]);
+    const attempts = await stage.run(aRead({ ...shown, ...manner }));
+    expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading' });
+    expect(stage.asked).toEqual([start + seconds * 1_000]);
   });
-});
 
-it('a read for a person that fails is answered with the trouble at once, as brief where the run does not show it', async () => {
-  const brief = { code: 'upstreamUnavailable', failures: 1 };
-  for (const [run, expected] of [
-    [{}, { brief }],
-    [{ attention: 'upstreamUnavailable' as const }, {}],
-  ] as const) {
-    const stage = stageWith([apiError('UPSTREAM_FAILED')]);
+  it.each([shown, {}])('a read for a person is answered at once with the end of a long wait', async (run) => {
+    const stage = await quietStage(599);
     const { seen } = await stage.attempt(aRead({ ...run, forPerson: true }));
-    expect(seen).toMatchObject({ kind: 'trouble', attention: { code: 'upstreamUnavailable' }, ...expected });
-    expect(Object.keys(seen as object).includes('brief')).toBe('brief' in expected);
-  }
+    const attention = { code: 'upstreamUnavailable', message: expect.stringContaining('Nothing is sent until') };
+    expect(seen).toMatchObject({ kind: 'trouble', attention, notBefore: iso(start + 599_000) });
+    expect(stage.asked).toEqual([]);
+  });
 });
 
 it('a read for a person is sent at once, though its run waits after trouble', async () => {

@@ -1,4 +1,4 @@
-import type { AccessToken } from '../../src/activities/token-source.js';
+import type { AccessToken } from '../../src/activities/token.js';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { toScope } from '../../src/domain/keys.js';
 import { RideApiError, type RideApiErrorCode } from '../../src/ride-api/errors.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAuthorizedCall, createQuietTimes } from '../../src/activities/authorized-call.js';
 import { createSubscriptionActivities, type SubscriptionActivityPorts } from '../../src/activities/subscription.js';
-import { type TokenSource, TokenUnavailable } from '../../src/activities/token-source.js';
+import { type TokenSource, TokenUnavailable } from '../../src/activities/token.js';
 import type { Subscriber } from '../../src/contracts/subscriber-reply.js';
 import type { Account } from '../../src/domain/account.js';
 import type { CreateSubscriberInput } from '../../src/domain/subscription/state.js';
@@ -66,7 +66,7 @@ function stageWith(answers: (Subscriber | Error)[], { account = businessAccount(
   const activities = createSubscriptionActivities({
     account: () => account,
     rideApi,
-    call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), elapsed: now }),
+    call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now }),
     webhooks: {
       pathOf: ({ account: name, eventType, generation }) => `/webhooks/${name}/${eventType}/${generation}.mac`,
       seal: async (secretId, context) => `sealed ${secretId.length} for ${context}`,

@@ -42,9 +42,6 @@ interface Rule {
 
 const anywhere = /^src\//;
 const inWorkflows = /^src\/(?:workflows|domain)\//;
-const besideClock = /^src\/(?!workflows\/|domain\/|clock\.ts)/;
-/** `wallClockMs() - at`, `now() < until`. Where an instant of another machine is compared, the result has a name such as `ageMs`. */
-const wallClockDuration = /\b(?:wallClockMs|now)\(\) (?:[<>]=?|[-+]) |(?:[<>]=?|[-+]) (?:wallClockMs|now)\(\)/;
 const besideDriver = /^src\/(?!workflows\/|temporal\/runs\.ts|temporal\/run-errors\.ts)/;
 
 /** What reaches below the public parts of the SDK, of Node or of a library, what a workflow must not use, and what has one place. */
@@ -56,9 +53,6 @@ const rules: readonly Rule[] = [
   { what: 'a patched thread', found: /createRequire[^;]*worker_threads|\bthreads\.Worker =/ },
   { what: 'a patched prototype', found: /\.prototype\.\w+ =|\bsocket\.(?:read|write) =/ },
   { what: 'names of partitions', found: /\blistTaskQueuePartitions\b/ },
-  { what: 'a read of a clock beside src/clock.ts', found: /\bDate\.now\b|\bperformance\.now\b/, where: besideClock },
-  // A step of the wall clock would stretch it or end it at once: durations come from the monotonic clock.
-  { what: 'a duration by the wall clock', found: wallClockDuration, where: besideClock },
   { what: 'a local activity', found: /\bproxyLocalActivities\b/ },
   { what: 'a read of the environment in a folder', found: /\bprocess\.env\b/, where: /^src\/[^/]+\// },
   // Preloaded modules are frozen, and such an expression writes `lastIndex`: the first use of it would fail the workflow task.

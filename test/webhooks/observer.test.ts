@@ -19,13 +19,13 @@ interface Line {
 }
 
 /** The observer of the ingress, with what it has logged and counts. */
-function anObserver(elapsed?: () => number) {
+function anObserver(now?: () => number) {
   const written: string[] = [];
   const logger = createLogger({ level: 'trace', process: 'ingress' }, { write: (line) => void written.push(line) });
   const metrics = createIngressMetrics();
   const lines = () => written.map((line) => JSON.parse(line) as Line);
   return {
-    observer: createObserver({ logger, metrics, ...(elapsed && { elapsed }) }),
+    observer: createObserver({ logger, metrics, ...(now && { now }) }),
     ...{ text: () => written.join(''), page: () => metrics.registry.metrics() },
     shapes: () => lines().filter(({ shape }) => shape !== undefined),
     refusals: () => lines().filter(({ level }) => level === 'warn'),

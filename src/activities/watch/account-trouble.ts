@@ -13,17 +13,9 @@ const longestPauseMs = 50_000;
 /** An answer about one order shows that the account is well. */
 const isOfOneOrder = (code: TroubleCode): boolean => code === 'orderNotFound' || code === 'unreadableStatus';
 
-interface Clocks {
-  now: () => number;
-  /** The monotonic clock. */
-  elapsed: () => number;
-  random: () => number;
-}
-
 /** See `AccountTrouble`. */
-export function createAccountTrouble({ now, elapsed, random }: Clocks) {
+export function createAccountTrouble({ now, random }: { now: () => number; random: () => number }) {
   let streak: FailureStreak | null = null;
-  /** By the monotonic clock. */
   let pausedUntil = 0;
   const orders = new Set<OrderId>();
   /** What a person is shown. Undefined: a worker that takes over does not know what the last one told. */
@@ -41,21 +33,21 @@ export function createAccountTrouble({ now, elapsed, random }: Clocks) {
     over,
     shown: () => shown,
     isOn: (): boolean => pausedUntil > 0,
-    pauseMs: (): number => Math.max(0, pausedUntil - elapsed()),
+    pauseMs: (): number => Math.max(0, pausedUntil - now()),
 
     /** Adds one failed poll. `watched`: how many orders the account has. */
     add(orderId: OrderId, trouble: ReadTrouble, watched: number): void {
       if (isOfOneOrder(trouble.code)) over();
       // A poll that was sent before the pause does not make it longer.
-      if (isOfOneOrder(trouble.code) || elapsed() < pausedUntil) return;
+      if (isOfOneOrder(trouble.code) || now() < pausedUntil) return;
       const known = { shown: shown?.code ?? null, now: now(), random: random() };
       streak = streakAfter(streak, trouble, known);
       orders.add(orderId);
-      const notBefore = elapsed() + (Date.parse(streak.notBefore) - known.now);
+      const notBefore = Date.parse(streak.notBefore);
       const isSaid = trouble.isUnsent === true || trouble.afterMs !== undefined;
       if (isSaid) pausedUntil = notBefore;
       else if (pausedUntil > 0 || orders.size >= Math.min(ofManyOrders, watched))
-        pausedUntil = Math.min(notBefore, elapsed() + longestPauseMs);
+        pausedUntil = Math.min(notBefore, now() + longestPauseMs);
       if (judge(streak, known.shown, now()).act !== 'raise') return;
       const { code, message, since } = streak;
       shown = { code, message, since };

@@ -30,8 +30,6 @@ export interface PollPorts {
   events: PollEvents;
   warn(message: string, about: { account: string; orderId?: OrderId; error: unknown }): void;
   now: () => number;
-  /** The monotonic clock. */
-  elapsed: () => number;
   random: () => number;
 }
 
@@ -62,11 +60,11 @@ export class Polls {
   sent = 0;
 
   constructor(account: Account, ports: PollPorts) {
-    const { runs, mayAsk, onHint, now, elapsed, random } = ports;
+    const { runs, mayAsk, onHint, now, random } = ports;
     this.#account = account;
     this.#ports = ports;
     this.#trouble = createAccountTrouble(ports);
-    this.#parts = { account, runs, counts: this.counts, mayAsk, onHint, now, elapsed, random };
+    this.#parts = { account, runs, counts: this.counts, mayAsk, onHint, now, random };
     setMaxListeners(0, this.#stopping.signal); // each poll listens
   }
 
@@ -125,15 +123,15 @@ export class Polls {
 
   /** How late the most overdue order is, in milliseconds. */
   get lateMs(): number {
-    const now = this.#ports.elapsed();
-    return Math.max(0, now - (this.#queue.peek()?.due ?? now));
+    const { now } = this.#ports;
+    return Math.max(0, now() - (this.#queue.peek()?.due ?? now()));
   }
 
   #restMs(): number {
     const next = this.#queue.peek();
     const most = this.#trouble.isOn() ? 1 : mostInFlight;
     if (next === undefined || this.#inFlight >= most) return longestRestMs;
-    return Math.max(next.due - this.#ports.elapsed(), this.#trouble.pauseMs(), this.#ports.turns.waitMs());
+    return Math.max(next.due - this.#ports.now(), this.#trouble.pauseMs(), this.#ports.turns.waitMs());
   }
 
   async #rest(ms: number): Promise<void> {
@@ -169,9 +167,9 @@ export class Polls {
   }
 
   async #poll(order: WatchedOrder): Promise<void> {
-    const { elapsed, events, readOrder } = this.#ports;
+    const { now, events, readOrder } = this.#ports;
     const { signal } = this.#stopping;
-    const lateMs = elapsed() - order.due;
+    const lateMs = now() - order.due;
     const tell = (outcome: 'unchanged' | 'changed' | 'failed') => events.polled?.(this.#account.name, outcome, lateMs);
     let reading: OrderReading;
     try {
@@ -194,14 +192,14 @@ export class Polls {
   }
 
   async #suffer(order: WatchedOrder, error: unknown): Promise<void> {
-    const { elapsed } = this.#ports;
+    const { now } = this.#ports;
     const { orderId } = order.shown;
     const { readOperation: operation } = interfaceTerms[this.#account.interface];
-    const trouble = toReadTrouble(error, { account: this.#account.name, orderId, operation });
+    const trouble = toReadTrouble(error, { account: this.#account.name, orderId, operation }, now());
     if (!trouble) return this.#failed('a poll failed', order, error);
     this.#trouble.add(orderId, trouble, this.size);
     // Behind the others, so that each pause ends with another order.
-    if (this.#trouble.isOn()) return this.#put(order, Math.min(order.nextDue(), elapsed() + mostBehindMs));
+    if (this.#trouble.isOn()) return this.#put(order, Math.min(order.nextDue(), now() + mostBehindMs));
     try {
       const next = await order.suffer(trouble);
       if (next === 'ended') this.#drop(order);
@@ -214,6 +212,6 @@ export class Polls {
   #failed(what: string, order: WatchedOrder, error: unknown): void {
     const { account, orderId } = order.shown;
     if (!this.#stopping.signal.aborted) this.#ports.warn(what, { account, orderId, error });
-    this.#put(order, this.#ports.elapsed() + againMs);
+    this.#put(order, this.#ports.now() + againMs);
   }
 }

@@ -42,8 +42,6 @@ export interface WatchParts {
   mayAsk(): boolean;
   onHint(): void;
   now: () => number;
-  /** The monotonic clock. */
-  elapsed: () => number;
   random: () => number;
 }
 
@@ -60,8 +58,6 @@ export class WatchedOrder {
   readonly #parts: WatchParts;
   /** Is `shown` from the run? Visibility knows neither when a status began nor a pick-up time. */
   #isExact: boolean;
-  /** When this process learnt of the order, in epoch milliseconds. */
-  readonly #takenOverAt: number;
   /** When a poll last found what the run shows. */
   #unchangedAt: number | null;
   #streak: FailureStreak | null = null;
@@ -69,31 +65,29 @@ export class WatchedOrder {
   #hint: { about: string; at: number } | null = null;
   /** Visibility says that the run shows something else. */
   isDoubtful = false;
-  /** By the monotonic clock. */
   readonly addedAt: number;
   shown: WatchOrderInput;
-  /** When to poll it, by the monotonic clock. */
+  /** When to poll it, in milliseconds since the epoch. */
   due: number;
 
   constructor(shown: WatchOrderInput, isExact: boolean, parts: WatchParts) {
     this.#parts = parts;
     this.shown = shown;
     this.#isExact = isExact;
-    this.addedAt = parts.elapsed();
-    this.#takenOverAt = parts.now();
-    this.#unchangedAt = isExact ? this.#takenOverAt : null;
+    this.addedAt = parts.now();
+    this.#unchangedAt = isExact ? this.addedAt : null;
     // Nobody knows when an order that is taken over was read last. In random order, or the same ones would come last each time.
     this.due = isExact ? this.nextDue() : this.addedAt - parts.random() * 1_000;
   }
 
   nextDue(found: Found = 'unchanged'): number {
-    const { account, now, elapsed, random } = this.#parts;
+    const { account, now, random } = this.#parts;
     const { rawStatus: status, pushed, scheduledAt } = this.shown;
     const began = Date.parse(this.shown.since);
-    const since = this.#isExact ? began : Math.max(this.#takenOverAt, began);
+    const since = this.#isExact ? began : Math.max(this.addedAt, began);
     const order = { status, since, scheduledAt: toEpoch(scheduledAt), pushed, now: now() };
     const paceMs = nextReadMs(order, account.poll) * (1 + random() * jitterShare);
-    return elapsed() + (found === 'hinted' ? Math.min(paceMs, afterHintMs) : paceMs);
+    return now() + (found === 'hinted' ? Math.min(paceMs, afterHintMs) : paceMs);
   }
 
   /** Asks the run what it shows when a poll found something else, or the run may have moved; hints if that differs, too. */
@@ -111,17 +105,15 @@ export class WatchedOrder {
 
   /** When to poll the order again. Trouble of this order alone that has lasted is a hint: the read of the run shows it. */
   async suffer(trouble: ReadTrouble): Promise<number | 'ended'> {
-    const { now, elapsed, random } = this.#parts;
+    const { now, random } = this.#parts;
     const { attention } = this.shown;
-    const at = now();
-    const dueFrom = elapsed();
-    const streak = streakAfter(this.#streak, trouble, { shown: attention, now: at, random: random() });
+    const streak = streakAfter(this.#streak, trouble, { shown: attention, now: now(), random: random() });
     this.#streak = streak;
-    if (judge(streak, attention, at).act === 'raise') {
+    if (judge(streak, attention, now()).act === 'raise') {
       if (!(await this.#sendHint(streak.code, { streak, unchangedAt: null }))) return 'ended';
       this.shown = { ...this.shown, attention: streak.code };
     }
-    return dueFrom + (Date.parse(streak.notBefore) - at);
+    return Date.parse(streak.notBefore);
   }
 
   async #compareWithRun(reading: OrderReading): Promise<Found> {
@@ -153,13 +145,13 @@ export class WatchedOrder {
   }
 
   async #sendHint(about: string, seen: SeenChange): Promise<boolean> {
-    const { runs, elapsed, onHint } = this.#parts;
+    const { runs, now, onHint } = this.#parts;
     if (this.#hint?.about === about) {
-      if (elapsed() - this.#hint.at < hintAgainMs) return true;
+      if (now() - this.#hint.at < hintAgainMs) return true;
       this.#isExact = false; // the run does not see it so: it may have left the status and come back meanwhile
     }
     if (!(await runs.changeSeen(this.shown, seen))) return false;
-    this.#hint = { about, at: elapsed() };
+    this.#hint = { about, at: now() };
     onHint();
     return true;
   }

@@ -57,11 +57,11 @@ export class Watching {
   readonly #outside = new AsyncResource('watches');
 
   constructor(ports: WatchingPorts) {
-    const { elapsed } = ports;
+    const { now } = ports;
     this.#ports = ports;
     this.#pace = { ...defaultPace, ...ports.pace };
-    const turns = (everyMs: number) => createTurns(() => 1_000 / everyMs, (atOnce - 1) * everyMs, elapsed);
-    const isSure = (): boolean => elapsed() - this.#contactAt < contactMs && elapsed() - this.#pausedAt > contactMs;
+    const turns = (everyMs: number) => createTurns(() => 1_000 / everyMs, (atOnce - 1) * everyMs, now);
+    const isSure = (): boolean => now() - this.#contactAt < contactMs && now() - this.#pausedAt > contactMs;
     this.#process = { isSure, lists: turns(listEveryMs), asks: turns(askEveryMs) };
   }
 
@@ -85,10 +85,10 @@ export class Watching {
 
   /** Starts the run of the watch of an account, unless that was done a short while ago. Never rejects. */
   async start(name: AccountName): Promise<void> {
-    const { elapsed, runs } = this.#ports;
+    const { now, runs } = this.#ports;
     const startedAt = this.#startedAt.get(name) ?? Number.NEGATIVE_INFINITY;
-    if (this.#holds.has(name) || elapsed() - startedAt < startedForMs) return;
-    this.#startedAt.set(name, elapsed());
+    if (this.#holds.has(name) || now() - startedAt < startedForMs) return;
+    this.#startedAt.set(name, now());
     await runs.start(name).catch(() => this.#startedAt.delete(name));
   }
 
@@ -102,9 +102,9 @@ export class Watching {
   }
 
   async #watch(account: Account): Promise<WatchEnd> {
-    const { elapsed, isLeaving } = this.#ports;
+    const { now, isLeaving } = this.#ports;
     const hold = await this.#begin(account);
-    const until = elapsed() + renewMs;
+    const until = now() + renewMs;
     try {
       const stop = AbortSignal.any([cancellationSignal(), this.#leaving.signal]);
       const rest = (ms: number): Promise<void> =>
@@ -115,8 +115,8 @@ export class Watching {
         if (isLeaving()) throw handedOver(hold);
         if (cancellationSignal().aborted) await Context.current().cancelled; // rejects
         if (hold.isIdle()) return 'idle';
-        if (elapsed() >= until) return 'renew';
-        if (elapsed() - this.#contactAt > withoutTemporalMs) throw handedOver(hold);
+        if (now() >= until) return 'renew';
+        if (now() - this.#contactAt > withoutTemporalMs) throw handedOver(hold);
         await hold.tell().catch(() => undefined); // again at the next turn
         await rest(pulseEveryMs);
       }
@@ -157,18 +157,18 @@ export class Watching {
 
   /** While this process holds a watch: does it reach Temporal, was it paused, does it have to leave? */
   async #look(): Promise<void> {
-    const { elapsed, isLeaving, runs } = this.#ports;
+    const { now, isLeaving, runs } = this.#ports;
     this.#isLooking = true;
-    this.#contactAt = elapsed();
-    let tickAt = elapsed();
+    this.#contactAt = now();
+    let tickAt = now();
     for (let pingAt = 0; this.#holds.size > 0; ) {
       if (isLeaving()) this.#leaving.abort();
       // The process was stopped, or was very slow: another one may hold its watches by now.
-      if (elapsed() - tickAt > pingEveryMs) this.#pausedAt = elapsed();
-      tickAt = elapsed();
+      if (now() - tickAt > pingEveryMs) this.#pausedAt = now();
+      tickAt = now();
       if (tickAt >= pingAt) {
         pingAt = tickAt + pingEveryMs;
-        const reached = (): number => (this.#contactAt = elapsed());
+        const reached = (): number => (this.#contactAt = now());
         runs.ping().then(reached, () => undefined);
       }
       await pause(tickMs, undefined, { ref: false });

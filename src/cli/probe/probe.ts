@@ -1,7 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { wallClockMs } from '../../clock.js';
 import { type BodyShape, bodyShape, shapeLines } from '../../contracts/body-shape.js';
 import {
   type ContractProfile,
@@ -188,7 +187,7 @@ function tokenQuestion({ account, profile, tokens }: Probe, scope: Scope): Quest
     toCheck: 'the base URL',
     judge(reply) {
       try {
-        const context = { account, scope, profile, now: wallClockMs(), maxWaitMs: defaultMaxWaitMs };
+        const context = { account, scope, profile, now: Date.now(), maxWaitMs: defaultMaxWaitMs };
         const { accessToken, lifetimeMs } = interpretTokenReply(reply, context);
         tokens.set(scope, accessToken);
         return ['number', 'string'].includes(typeof ownValue(reply.body, 'expires_in'))

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { monotonicMs } from '../../clock.js';
 import type { Delivery } from '../../domain/delivery.js';
 import { TemporalUnavailable } from '../delivery-port.js';
 import type { JournalKey } from '../journal/disk.js';
@@ -31,7 +30,7 @@ const tickMs = 100;
 /** Forwards group by group, each delivery at least once. A delivery leaves the journal only after Temporal has it. */
 export function createForwarder(options: ForwarderOptions) {
   const { journal, onFailed, concurrency = 64, room = () => Number.POSITIVE_INFINITY } = options;
-  const plan = new ForwardPlan(journal, monotonicMs);
+  const plan = new ForwardPlan(journal, Date.now);
   const outage = createOutageWatch(concurrency, options.onOutage);
   const forwardOldest = createGroupForwarding(options, outage);
   const calls = new Set<Promise<void>>();
@@ -108,7 +107,7 @@ function createGroupForwarding(options: ForwarderOptions, outage: ReturnType<typ
   const route = createRouting(options);
 
   return async (group: Group): Promise<{ result: CallResult; gone: JournalKey[] }> => {
-    const triedAt = monotonicMs();
+    const triedAt = Date.now();
     // A probe is small, since incoming deliveries need the time during an outage.
     const entries = journal.read(oldestOf(group).slice(0, outage.isOut() ? 1 : undefined));
     const { done, error } = await route(entries.flatMap(({ delivery }) => delivery ?? []));
@@ -151,15 +150,15 @@ function createOutageWatch(concurrency: number, onChange: (isOut: boolean) => vo
     /** May the forwarder try one more group, with so many in flight? */
     mayTry(inFlight: number): boolean {
       if (!isOut) return inFlight < concurrency;
-      return inFlight < Math.min(maxProbes, concurrency) && monotonicMs() >= probeAt;
+      return inFlight < Math.min(maxProbes, concurrency) && Date.now() >= probeAt;
     },
     /** The forwarder tries a group now. */
     tried(): void {
-      if (isOut) probeAt = monotonicMs() + probeEveryMs;
+      if (isOut) probeAt = Date.now() + probeEveryMs;
     },
     succeeded(): void {
       inARow = 0;
-      lastSuccessAt = monotonicMs();
+      lastSuccessAt = Date.now();
       if (isOut) change(false);
     },
     /** True: the outage is the cause, and not the group. */
@@ -168,7 +167,7 @@ function createOutageWatch(concurrency: number, onChange: (isOut: boolean) => vo
       // If another group succeeded meanwhile, this group is the cause, whatever the error says.
       const isOutage = error instanceof TemporalUnavailable && lastSuccessAt < triedAt;
       if (!isOut && (isOutage || inARow >= failuresInARow)) {
-        probeAt = monotonicMs() + probeEveryMs;
+        probeAt = Date.now() + probeEveryMs;
         change(true);
       }
       return isOutage;

@@ -50,10 +50,10 @@ const longestRestMs = 30_000;
  *  hundred per group. */
 export class ForwardPlan {
   readonly #journal: Pick<Journal, 'keysAfter'>;
-  readonly #elapsed: () => number;
+  readonly #now: () => number;
   readonly #groups = new Map<string, Group>();
   readonly #ready = new Set<Group>();
-  /** By the monotonic clock, when the rest is over. */
+  /** With the instant at which the rest is over. */
   readonly #resting = new Map<Group, number>();
   readonly #waiting = new WaitingGroups();
   #inFlight = 0;
@@ -62,9 +62,9 @@ export class ForwardPlan {
   /** The journal has entries that the plan has not read. */
   #isBehind = true;
 
-  constructor(journal: Pick<Journal, 'keysAfter'>, elapsed: () => number) {
+  constructor(journal: Pick<Journal, 'keysAfter'>, now: () => number) {
     this.#journal = journal;
-    this.#elapsed = elapsed;
+    this.#now = now;
   }
 
   /** The journal has a new entry; null: it may hold other entries than the plan knows. */
@@ -113,7 +113,7 @@ export class ForwardPlan {
   /** Makes groups ready whose rest is over, and as many waiting ones as there is room for. */
   tick(room: Room): void {
     for (const [group, until] of this.#resting) {
-      if (until > this.#elapsed()) continue;
+      if (until > this.#now()) continue;
       this.#resting.delete(group);
       this.#makeReady(group);
     }
@@ -135,7 +135,7 @@ export class ForwardPlan {
     const restMs = Math.min(longestRestMs, firstRestMs * 2 ** Math.min(group.failures, 10));
     group.state = 'resting';
     group.failures += 1;
-    this.#resting.set(group, this.#elapsed() + restMs * (0.5 + Math.random() / 2)); // groups that failed together try again at different times
+    this.#resting.set(group, this.#now() + restMs * (0.5 + Math.random() / 2)); // groups that failed together try again at different times
   }
 
   #know(key: JournalKey): void {

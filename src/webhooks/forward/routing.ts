@@ -1,5 +1,4 @@
 import pMap from 'p-map';
-import { monotonicMs } from '../../clock.js';
 import {
   type Delivery,
   type DeliveryAbout,
@@ -124,7 +123,7 @@ interface StartsOptions {
   newOrdersAtOnce: number | null;
   /** The most deliveries of an account that may wait for a person; null: any number. */
   parkedAtMost: number | null;
-  elapsed?: () => number;
+  now?: () => number;
 }
 
 /** A run is asked at most so often whether it has read. */
@@ -139,7 +138,7 @@ export type Starts = ReturnType<typeof createStarts>;
  * no place. A delivery for which there is no place rejects with `ShareUsedUp`. Remembers in memory what it has started, so that after a
  * restart as many may start again.
  */
-export function createStarts({ port, newOrdersAtOnce, parkedAtMost, elapsed = monotonicMs }: StartsOptions) {
+export function createStarts({ port, newOrdersAtOnce, parkedAtMost, now = Date.now }: StartsOptions) {
   /** The ids of the runs that were started here, as far as they have not read yet. */
   const unread = new Map<AccountName, Set<string>>();
   const unreadOf = (account: AccountName): Set<string> => {
@@ -156,11 +155,11 @@ export function createStarts({ port, newOrdersAtOnce, parkedAtMost, elapsed = mo
   }
 
   const newOrders = createShare('newOrders', {
-    ...{ atMost: newOrdersAtOnce ?? Number.POSITIVE_INFINITY, everyMs: askEveryMs, elapsed },
+    ...{ atMost: newOrdersAtOnce ?? Number.POSITIVE_INFINITY, everyMs: askEveryMs, now },
     freed: forgetSettled,
   });
   const parked = createShare('parked', {
-    ...{ atMost: parkedAtMost ?? Number.POSITIVE_INFINITY, everyMs: countEveryMs, elapsed },
+    ...{ atMost: parkedAtMost ?? Number.POSITIVE_INFINITY, everyMs: countEveryMs, now },
     freed: async (account, used) => used - (await port.countParked(account)),
   });
 
@@ -207,13 +206,13 @@ interface ShareOptions {
   atMost: number;
   /** The shortest time between two looks at what is free again. */
   everyMs: number;
-  elapsed: () => number;
+  now: () => number;
   /** How many of the used places are free again; less than none where others use some. A look that fails changes nothing. */
   freed(account: AccountName, used: number): Promise<number>;
 }
 
 /** So many places for each account. */
-function createShare(reason: WaitReason, { atMost, everyMs, elapsed, freed }: ShareOptions) {
+function createShare(reason: WaitReason, { atMost, everyMs, now, freed }: ShareOptions) {
   const accounts = new Map<AccountName, { used: number; lookedAt: number; looking: Promise<void> }>();
 
   function shareOf(account: AccountName) {
@@ -230,8 +229,8 @@ function createShare(reason: WaitReason, { atMost, everyMs, elapsed, freed }: Sh
   function look(account: AccountName): Promise<void> {
     const share = shareOf(account);
     const isWanted = share.used >= atMost || share.lookedAt === Number.NEGATIVE_INFINITY;
-    if (!isWanted || elapsed() - share.lookedAt < everyMs) return share.looking;
-    share.lookedAt = elapsed();
+    if (!isWanted || now() - share.lookedAt < everyMs) return share.looking;
+    share.lookedAt = now();
     const giveBack = (places: number): void => {
       share.used -= places;
     };

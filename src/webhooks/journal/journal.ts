@@ -1,4 +1,3 @@
-import { wallClockMs } from '../../clock.js';
 import type { Delivery } from '../../domain/delivery.js';
 import { type JournalDatabase, JournalDisk, type JournalDiskOptions, type JournalKey } from './disk.js';
 import { estimate, JournalError, lockFolder, prepareFolder } from './folder.js';
@@ -30,7 +29,7 @@ const roomForOne = 4_096;
 
 /** Opens the journal in a folder of its own, made when missing. Throws `JournalError`, which names the setting. */
 export async function openJournal(options: JournalOptions) {
-  const { folder, maxBytes, now = wallClockMs, stallMs = 5_000, retryMs = 1_000 } = options;
+  const { folder, maxBytes, now = Date.now, stallMs = 5_000, retryMs = 1_000 } = options;
   let tell: (key: JournalKey | null) => void = () => undefined;
   const { disk, release } = await openLocked({
     ...{ folder, maxBytes, stallMs, retryMs },

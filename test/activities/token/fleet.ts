@@ -1,4 +1,4 @@
-import { createTokenSource, type TokenLeases, type TokenSource } from '../../../src/activities/token-source.js';
+import { createTokenSource, type TokenLeases, type TokenSource } from '../../../src/activities/token.js';
 import { toScope } from '../../../src/domain/keys.js';
 import {
   emptyLease,
@@ -83,7 +83,7 @@ export class TokenFleet {
     if (this.run) this.run.isOpen = false;
   }
 
-  /** Another process of the fleet, with nothing in its memory; its monotonic clock is ahead by so much. */
+  /** Another process of the fleet, with nothing in its memory; its clock goes ahead by so much. */
   newProcess(aheadMs = 0, passed: (() => number | undefined) | null = () => this.clock.now()): TokenSource {
     const ownLease = accessTokenId({ account: account.name, scope, credentialId: 'c-1' });
     return createTokenSource({
@@ -93,7 +93,7 @@ export class TokenFleet {
         return sealed.replace('sealed', 'clear');
       },
       credentialId: () => 'c-1',
-      elapsed: () => this.clock.now() + aheadMs,
+      now: () => this.clock.now() + aheadMs,
       ...(passed && { passed }),
       sleep: this.clock.sleep,
     });

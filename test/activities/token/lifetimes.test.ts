@@ -5,7 +5,7 @@ import {
   createQuietTimes,
   QuietTime,
 } from '../../../src/activities/authorized-call.js';
-import { TokenUnavailable } from '../../../src/activities/token-source.js';
+import { TokenUnavailable } from '../../../src/activities/token.js';
 import { RideApiError } from '../../../src/ride-api/errors.js';
 import { apiError } from '../service.js';
 import { minute, second } from '../temporal.js';
@@ -26,7 +26,7 @@ function createWorkers(service: Service, aheadMs = [0, 3 * second, -3 * second])
   const quietTimes = createQuietTimes(clock.now);
   const calls = aheadMs.map((ahead): AuthorizedCall => {
     const now = () => clock.now() + ahead;
-    return createAuthorizedCall({ tokens: fleet.newProcess(ahead), quietTimes, elapsed: now });
+    return createAuthorizedCall({ tokens: fleet.newProcess(ahead), quietTimes, now });
   });
 
   async function send(token: string, operation: string): Promise<string> {

@@ -136,7 +136,6 @@ export class WatchStage {
       events: { polled: (_name, outcome) => void this.outcomes.push(outcome) },
       warn: (message) => void this.warnings.push(message),
       now: Date.now,
-      elapsed: Date.now, // both clocks are that of the test
       random: () => (typeof random === 'number' ? random : random()),
     };
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createQuietTimes } from '../../../src/activities/authorized-call.js';
-import { TokenUnavailable } from '../../../src/activities/token-source.js';
+import { TokenUnavailable } from '../../../src/activities/token.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import { readingOf } from '../attempts.js';
 import { apiError } from '../service.js';
@@ -186,7 +186,7 @@ describe('a wait that the service asks for', () => {
 
   it('is kept where another call of this process has met it: nothing is sent, and nothing shown', async () => {
     const stage = await after(readingOf('Routing'), 10);
-    const quiet = createQuietTimes(Date.now);
+    const quiet = createQuietTimes();
     quiet.begin(account.name, 50 * second);
     stage.refuse = () => quiet.check(account.name);
     expect((await stage.polledWithin(45 * second)).length, 'each tries once at most').toBeLessThanOrEqual(10);
@@ -199,7 +199,7 @@ describe('a wait that the service asks for', () => {
 it('credentials that the service refuses are shown at once, on the account alone, and forgotten with the first answer', async () => {
   const stage = await after(readingOf('Routing'));
   stage.refuse = () => {
-    throw new TokenUnavailable('credentialsRejected', 'Check the secret.', minute);
+    throw new TokenUnavailable('credentialsRejected', 'Check the secret.', Date.now() + minute);
   };
   await pass(second);
   expect(stage.polls.attention).toMatchObject({ code: 'credentialsRejected', message: 'Check the secret.' });
