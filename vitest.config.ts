@@ -19,6 +19,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           isolate,
+          setupFiles: ['test/setup/same-draws.ts'],
           maxWorkers: 4,
           include: ['test/**/*.test.ts'],
           exclude: needServers,
@@ -32,6 +33,7 @@ export default defineConfig({
         test: {
           name: 'temporal',
           isolate,
+          setupFiles: ['test/setup/same-draws.ts'],
           maxWorkers: 4, // they mostly wait; more would starve those that keep to real time
           include: needServers,
           exclude: process.env.FARETRAIL_TEST_TEMPORAL ? devServerTests() : [],

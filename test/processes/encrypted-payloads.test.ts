@@ -20,11 +20,14 @@ import { startCall } from '../support/call/calls.js';
 import { deliver } from '../support/delivery/deliveries.js';
 import { type FollowHandle, shows, trailOf } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
+import { createRandom } from '../support/random.js';
 import { failureOf, lifeOf, requestedRide, stands } from '../support/ride/rides.js';
 import { detailsOf } from '../support/runs.js';
 import { tracesOf } from '../support/traces.js';
 import { type IngressProcess, runStarter, startIngressProcess, startWorkerProcess } from '../support/worker/process.js';
 import { active, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
+
+const random = createRandom();
 
 const payloadKeys = `p1:${randomBytes(32).toString('base64url')}`;
 const noKeys = { FARETRAIL_ENCRYPT_PAYLOADS: '', FARETRAIL_PAYLOAD_KEYS: '' };
@@ -61,7 +64,7 @@ const driver = {
 /** A passenger with a mark of its own, so that the search finds it anywhere. */
 function newPassenger() {
   const mark = randomUUID().slice(0, 8);
-  const phone = `1555${String(Math.floor(Math.random() * 1e9)).padStart(9, '0')}`;
+  const phone = `1555${String(Math.floor(random() * 1e9)).padStart(9, '0')}`;
   const words = { note: `ring for ${mark}`, change: `knock at ${mark}` };
   return { name: `Pat ${mark}`, phone, address: `${mark} Street 7`, ...words };
 }

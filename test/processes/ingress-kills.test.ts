@@ -10,6 +10,9 @@ import { openSite, type Site } from '../../dev/bench/site.js';
 import { webhookPath } from '../../dev/bench/webhook-load.js';
 import { freePort } from '../../dev/stack/temporal/free-port.js';
 import { isLong } from '../support/long.js';
+import { createRandom } from '../support/random.js';
+
+const random = createRandom();
 
 const size = isLong
   ? { deliveries: 100_000, kills: 20, outages: 2, outageMs: 5_000 }
@@ -57,7 +60,7 @@ async function post(url: string, body: string): Promise<string | undefined> {
 
 /** Does something so many times while deliveries are sent, at random. */
 async function atRandom(times: number, act: () => Promise<unknown>): Promise<void> {
-  const instants = Array.from({ length: times }, () => Math.random() * 0.9 * size.deliveries).sort((a, b) => a - b);
+  const instants = Array.from({ length: times }, () => random() * 0.9 * size.deliveries).sort((a, b) => a - b);
   for (const count of instants) {
     while (acknowledged.size < count) await sleep(2);
     await act();
@@ -73,7 +76,7 @@ it('no acknowledged delivery is lost, however often the ingress is killed and Te
   const url = `http://127.0.0.1:${port}${webhookPath}`;
 
   const kills = atRandom(size.kills, async () => {
-    await sleep(Math.random() * 50);
+    await sleep(random() * 50);
     await ingress.kill();
     ingress = await site.startIngress(settings, port);
   });

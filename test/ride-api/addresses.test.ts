@@ -4,8 +4,11 @@ import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ApiRequest, createHttp, type HttpOptions } from '../../src/ride-api/http.js';
+import { createRandom } from '../support/random.js';
 import { failure } from './accounts.js';
 import { answerJson } from './loopback-server.js';
+
+const random = createRandom();
 
 /** A service on one address of this machine, which it says in its answers. */
 async function serveAt(host: string, port = 0, listener?: RequestListener) {
@@ -103,13 +106,13 @@ describe('a service that moves to another address', () => {
 
 it('each call is sent once, however often connections reach their age while others wait in line for one', async () => {
   const { port, calls } = await serveAt('127.0.0.1', 0, (_, response) => {
-    setTimeout(() => response.end(), 5 + Math.random() * 30);
+    setTimeout(() => response.end(), 5 + random() * 30);
   });
   const http = clientOf(() => [], { connections: 2, connectionAgeMs: 20, totalMs: 5_000 });
   const sent: Promise<unknown>[] = [];
   for (let call = 0; call < 60; call += 1) {
     sent.push(http.send(create(port, '127.0.0.1')));
-    await sleep(Math.random() * 15);
+    await sleep(random() * 15);
   }
   await Promise.all([...sent, http.close()]);
   expect(calls()).toBe(60);

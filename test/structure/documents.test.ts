@@ -31,6 +31,18 @@ describe('the pages', () => {
   });
 });
 
+it('the README shows both commands, and CI runs the one that tests', () => {
+  const textOf = (name: string) => filesBelow('').find(({ path }) => path === name)?.text ?? '';
+  const start = textOf('README.md').split('## Start')[1]?.split('\n## ')[0] ?? '';
+  for (const command of ['npm start', 'npm test']) expect(start).toMatch(new RegExp(`^${command} `, 'm'));
+  expect(textOf('.ci/run')).toMatch(/^npm test -- /m);
+});
+
+it('no test draws what another run would not', () => {
+  const tests = filesBelow('test').filter(({ path }) => !path.startsWith('test/structure/'));
+  expect(tests.filter(({ text }) => /\bMath\.random\b/.test(text)).map(({ path }) => path)).toEqual([]);
+});
+
 it('no file names a path of a machine', () => {
   expect(filesBelow('').flatMap(machinePaths)).toEqual([]);
 });

@@ -6,6 +6,7 @@ import { readIncomingJson } from '../../src/contracts/json.js';
 import type { Delivery } from '../../src/domain/delivery.js';
 import { createDirectForwarding } from '../../src/webhooks/forward/routing.js';
 import { openContent } from '../../src/webhooks/raw-delivery.js';
+import { testSeed } from '../setup/seed.js';
 import { aForwarder, recordedPort } from './forward/port.js';
 import { accepted, account, aStand, businessId, type IngressStand, secretId } from './ingress-stand.js';
 import { aJournal } from './journal/folders.js';
@@ -200,7 +201,7 @@ const drawnBody = fc.record({
 const packers = { gzip: gzipSync, deflate: deflateSync, raw: deflateRawSync, br: brotliCompressSync };
 
 it('whatever JSON comes, however packed: a 2xx means that each event of it gets to its order or to a person', async () => {
-  const seed = Number(process.env.FARETRAIL_TEST_SEED ?? Date.now() % 1_000_000);
+  const seed = testSeed();
   const journal = await aJournal();
   const accept = journal.append;
   const delivery = { events: ['/*', '/events/*'] };

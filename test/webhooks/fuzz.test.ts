@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { Pool } from 'undici';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { testSeed } from '../setup/seed.js';
 import { isLong } from '../support/long.js';
 import { type IngressStand, startIngressStand } from './ingress-stand.js';
 import { openRaw } from './raw-sender.js';
@@ -86,7 +87,7 @@ const rawTexts = isLong ? 5_000 : 200;
 const batch = 500;
 const growthLimitBytes = 250 * 1024 * 1024;
 
-const seed = Number(process.env.FARETRAIL_TEST_SEED ?? Date.now() % 1_000_000);
+const seed = testSeed();
 let stand: IngressStand;
 let pool: Pool;
 

@@ -7,10 +7,13 @@ import {
 } from '../../../src/activities/authorized-call.js';
 import { TokenUnavailable } from '../../../src/activities/token.js';
 import { RideApiError } from '../../../src/ride-api/errors.js';
+import { createRandom } from '../../support/random.js';
 import { apiError } from '../service.js';
 import { minute, second } from '../temporal.js';
 import { createClock } from './clock.js';
 import { account, scope, TokenFleet } from './fleet.js';
+
+const random = createRandom();
 
 interface Service {
   /** How long its tokens live; what it says in `expires_in` is `lifetimeMs` of the fleet. */
@@ -38,7 +41,7 @@ function createWorkers(service: Service, aheadMs = [0, 3 * second, -3 * second])
 
   /** One call by any of the workers. */
   async function call(operation = 'readOrder'): Promise<string> {
-    const worker = calls[Math.floor(Math.random() * calls.length)] as AuthorizedCall;
+    const worker = calls[Math.floor(random() * calls.length)] as AuthorizedCall;
     try {
       return await worker(account, scope, (token) => send(token, operation));
     } catch (error) {
@@ -135,7 +138,7 @@ describe('a service that answers 401 whatever the token', () => {
   );
 
   it('a service that rejects calls by chance costs few requests', async () => {
-    const { fleet, work } = createWorkers({ realMs: 3_600 * second, rejects: () => Math.random() < 0.1 });
+    const { fleet, work } = createWorkers({ realMs: 3_600 * second, rejects: () => random() < 0.1 });
     const { outcomes, longestGapMs } = await work(10 * minute, second / 5);
     expect(outcomes['readOrder: served']).toBeGreaterThan(2_500);
     expect(longestGapMs).toBeLessThan(12 * second);

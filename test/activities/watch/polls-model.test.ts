@@ -4,10 +4,13 @@ import { isNews } from '../../../src/domain/order/concern.js';
 import { isSameStatus } from '../../../src/domain/order/status.js';
 import { RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import { isLong } from '../../support/long.js';
+import { createRandom } from '../../support/random.js';
 import { readingOf } from '../attempts.js';
 import { iso, minute, second } from '../temporal.js';
 import { account, ended, inputOf, WatchStage } from './stage.js';
 import { pass, useOwnTime } from './time.js';
+
+const random = createRandom();
 
 useOwnTime();
 
@@ -61,7 +64,7 @@ class World {
   }
 
   private newStage(before?: WatchStage): WatchStage {
-    const stage = new WatchStage({ random: Math.random });
+    const stage = new WatchStage({ random });
     if (before) {
       for (const [orderId, run] of before.runs) stage.runs.set(orderId, run);
       for (const [orderId, answer] of before.service) stage.service.set(orderId, answer);

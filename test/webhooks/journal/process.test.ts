@@ -6,7 +6,10 @@ import { rolldown } from 'rolldown';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { cutOff } from '../../../dev/faults/chaos/disk.js';
 import { isLong } from '../../support/long.js';
+import { createRandom } from '../../support/random.js';
 import { aDelivery, aFolder, aJournal, contentOf } from './folders.js';
+
+const random = createRandom();
 
 const kills = isLong ? 100 : 20;
 const maxBytes = 2 ** 30;
@@ -51,7 +54,7 @@ it('a journal holds every acknowledged delivery after kills with -9 at random in
     // Each start meets the lock and the files that a killed process has left.
     const child = startChild({ JOURNAL_FOLDER: folder });
     await expect.poll(() => child.lines().length, { timeout: 20_000, interval: 5 }).toBeGreaterThan(0);
-    await sleep(100 * Math.random());
+    await sleep(100 * random());
     await child.kill();
     acknowledged.push(...child.lines().map((line) => line.replace('kept ', '')));
   }
