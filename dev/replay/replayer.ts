@@ -90,6 +90,11 @@ export function startReplayer(workflowBundle: NonNullable<WorkerOptions['workflo
 const doneAnew: Record<string, string[]> = {
   // Its last task found the result of a read and signals. Another of them wins today, and the next run reads again.
   'order-with-too-many-signals': ['workflowExecutionContinuedAsNew'],
+  // Deliveries that led to no change no longer make an order count as pushed.
+  'order-refreshed-during-a-read': ['workflowExecutionCompleted', 'workflowExecutionUpdateCompleted'],
+  'order-with-undecodable-signals': ['workflowExecutionCompleted', 'workflowExecutionUpdateCompleted'],
+  // A claim stands at its time in the timeline.
+  'order-with-deliveries': ['workflowExecutionCompleted'],
 };
 const optionsAnew: Record<string, object> = { watchResets: { startToCloseTimeout: 60_000 } };
 
