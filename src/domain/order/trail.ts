@@ -280,6 +280,9 @@ export const isChange = (change: OrderChange, last: OrderChange | null): boolean
   change.rawStatus !== (last?.rawStatus ?? null) ||
   change.attention?.code !== last?.attention?.code;
 
+/** The type of a row of the store that no receiver of notices gets. */
+export const referenceAdded = 'reference.added';
+
 /**
  * What the store must learn although receivers that got `last` need not: the caller's reference came later. Null: nothing.
  * All else is as in `last`, since trouble with the plumbing may hide the attention about the ride.
@@ -291,9 +294,6 @@ export const storeNewsSince = (
   reference === undefined || reference === last.reference
     ? null
     : { type: referenceAdded, data: { ...last, reference } };
-
-/** The type of a row of the store that no receiver of notices gets. */
-const referenceAdded = 'reference.added';
 
 /** The same change as an event for URLs that got `last` before. */
 export const toOrderEvent = (change: OrderChange, last: OrderChange | null): Omit<OrderEvent, 'timestamp'> => ({
