@@ -96,6 +96,11 @@ const doneAnew: Record<string, string[]> = {
   'ride-in-doubt-in-the-store': ['activityTaskScheduled'],
   // Refusals of changes in doubt name the command since 0.3.0.
   'ride-refused-in-doubt-of-0-2': ['workflowExecutionUpdateCompleted'],
+  // Deliveries that led to no change no longer make an order count as pushed.
+  'order-refreshed-during-a-read': ['workflowExecutionCompleted', 'workflowExecutionUpdateCompleted'],
+  'order-with-undecodable-signals': ['workflowExecutionCompleted', 'workflowExecutionUpdateCompleted'],
+  // A claim stands at its time in the timeline.
+  'order-with-deliveries': ['workflowExecutionCompleted'],
 };
 const optionsAnew: Record<string, object> = { watchResets: { startToCloseTimeout: 60_000 } };
 

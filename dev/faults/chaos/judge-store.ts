@@ -1,4 +1,5 @@
 import type { OrderTrail, RideResult } from '../../../src/client/index.js';
+import { referenceAdded } from '../../../src/domain/order/trail.js';
 import type { Answer } from './insist.js';
 import type { Stage } from './stage.js';
 import type { Stored, StoredPeriod, StoredReceipt, StoredRide, StoredRow } from './store-site.js';
@@ -67,7 +68,10 @@ const asKept = (word: string): string => word.toWellFormed().replaceAll('\0', '\
 export function wronglyStored(rows: readonly StoredRow[], trail: OrderTrail): string | null {
   const numbers = rows.map(({ change }) => change);
   if (numbers.some((number, i) => number !== i + 1)) return `has the numbers ${numbers.join(', ')}`;
-  const twice = rows.find((row, i) => i > 0 && stateOf(row) === stateOf(rows[i - 1] as StoredRow));
+  // A reference comes with the state that the store has already.
+  const twice = rows.find(
+    (row, i) => i > 0 && row.type !== referenceAdded && stateOf(row) === stateOf(rows[i - 1] as StoredRow),
+  );
   if (twice) return `has change ${twice.change} twice`;
   const stored = storedWords(rows);
   const read = readWords(trail);

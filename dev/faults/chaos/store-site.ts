@@ -11,6 +11,7 @@ export interface StoredRow {
   account: string;
   orderId: string;
   change: number;
+  type: string;
   /** When the run knew it. */
   at: Date;
   status: string | null;
@@ -54,7 +55,7 @@ export interface Stored {
 }
 
 const queries: Record<keyof Stored, string> = {
-  changes: `select account, order_id as "orderId", change, at, status, raw_status as "rawStatus", outcome, attention
+  changes: `select account, order_id as "orderId", change, type, at, status, raw_status as "rawStatus", outcome, attention
     from faretrail.order_changes order by position`,
   rides: `select request_id as "requestId", order_id as "orderId", ended, outcome, failure, attention from faretrail.rides`,
   receipts: 'select order_id as "orderId", version, total from faretrail.receipts order by version',

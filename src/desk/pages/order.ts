@@ -1,4 +1,5 @@
 import { html } from 'ghtml';
+import { referenceAdded } from '../../domain/order/trail.js';
 import { fromFollowOrderId, fromNoticesId, fromRequestRideId } from '../../domain/workflow-ids.js';
 import type { RunInNeed } from '../../temporal/attention.js';
 import type { Missed } from '../../temporal/notices.js';
@@ -75,12 +76,18 @@ function orderButtons(viewer: Viewer, { account, order_id, outcome }: OrderRow, 
   return html`<div class="acts">!${shown.map(({ action, ...more }) => button(viewer, { ...more, action: `${path}/${action}`, id: action }))}</div>`;
 }
 
+/** What a row of the timeline says beside the status. */
+function moreOf({ type, outcome, attention }: Pick<StoredOrder['changes'][number], 'type' | 'outcome' | 'attention'>) {
+  if (type === referenceAdded) return 'Reference added';
+  return outcome ?? (attention ? inWords(attention) : '');
+}
+
 /** What has happened so far, the latest first. */
 export function orderPast(viewer: Viewer, stored: StoredOrder, known: OrderInTemporal | null): Html {
-  const changes = stored.changes.map(({ at, status, raw_status, outcome, attention }) => [
+  const changes = stored.changes.map(({ at, type, status, raw_status, outcome, attention }) => [
     time(at),
     html`<span class="status">${status ?? '–'}</span>!${raw_status === status ? '' : html` <small>came as ${raw_status}</small>`}`,
-    html`${outcome ?? (attention ? inWords(attention) : '')}`,
+    html`${moreOf({ type, outcome, attention })}`,
   ]);
   const periods = stored.attention.map(({ code, since, cleared_at, message }) => [
     html`${inWords(code)}`,

@@ -15,6 +15,7 @@ import {
   type Outcome,
   openTrail,
   recordObservation,
+  withinLimits,
   withoutDriver,
   withReference,
 } from './trail.js';
@@ -87,7 +88,7 @@ export interface FollowedOrder extends RunLeft {
 /** What a run knows at its start. */
 export const atStart = (input: FollowOrderInput, startedAt: string, left?: RunLeft): FollowedOrder => {
   const nothing = { trail: openTrail(input, startedAt), claims: [], seenDeliveries: [], receivers: [] };
-  const order = { ...(left ?? nothing), input };
+  const order = { ...(left ? { ...left, trail: withinLimits(left.trail) } : nothing), input };
   return { ...order, ...withRequest(order, input) };
 };
 
@@ -98,8 +99,7 @@ export function withDeliveries(before: Recorded, deliveries: readonly DeliveryNo
   const { trail, claims, seenDeliveries: seen } = before;
   const { counts, seenDeliveries } = countDeliveries(trail.deliveries, seen, deliveries);
   return {
-    // One that cannot be read announces nothing.
-    trail: { ...trail, pushed: trail.pushed || deliveries.some(isReadable), deliveries: counts },
+    trail: { ...trail, deliveries: counts },
     claims: [...claims, ...deliveries].slice(-maxKept),
     seenDeliveries,
   };
@@ -111,7 +111,8 @@ export const withObservation = (
   seen: OrderObservation,
   answered: DeliveryNotice[],
 ): Pick<Recorded, 'trail' | 'claims'> => ({
-  trail: recordObservation(trail, seen, answered, claims.length > 0),
+  // One that cannot be read announces nothing.
+  trail: recordObservation(trail, seen, answered, claims.some(isReadable)),
   claims: seen.kind === 'reading' ? claims.filter((claim) => !answered.includes(claim)) : claims,
 });
 

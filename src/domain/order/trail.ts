@@ -6,7 +6,7 @@ import type { AccountName, OrderId } from '../keys.js';
 import { attentionLines, cell, second, tableOf } from '../markdown.js';
 import * as s from '../schema.js';
 import { defaultFollowForMs, type FollowOrderInput, maxFollowForMs } from './input.js';
-import { isSameStatus, toRideStatus } from './status.js';
+import { isSameStatus, statusKey, toKnownStatus } from './status.js';
 
 /** What one read of an order found. */
 export interface OrderReading {
@@ -101,7 +101,10 @@ export type TimelineEntry = s.Read<typeof TimelineEntrySchema>;
 /** The durable record of a followed order: the result of `followOrder`, the answer to its query and its updates. */
 export const OrderTrailSchema = s.answerOf({
   ...OrderChangeSchema.fields,
-  timeline: s.described(s.listOf(TimelineEntrySchema), 'Newest last, the last 200.'),
+  timeline: s.described(
+    s.listOf(TimelineEntrySchema),
+    'Newest last: the last 200, at most 10 of them from deliveries, which give way to reads.',
+  ),
   deliveries: DeliveryCountsSchema,
   // Those of the run; the watch of the account polls without it.
   reads: s.wholeNumber(),
@@ -113,6 +116,8 @@ export const OrderTrailSchema = s.answerOf({
 export type OrderTrail = s.Read<typeof OrderTrailSchema>;
 
 const maxTimeline = 200;
+/** Of the entries that only deliveries named: whoever knows the address of a webhook can send any. */
+const maxClaimed = 10;
 
 /** The trail of an order before the first read. */
 export function openTrail(input: FollowOrderInput, now: string): OrderTrail {
@@ -138,8 +143,29 @@ export function openTrail(input: FollowOrderInput, now: string): OrderTrail {
 export const withReference = (trail: OrderTrail, { reference }: FollowOrderInput): OrderTrail =>
   reference === undefined ? trail : { ...trail, reference };
 
-const withEntries = (trail: OrderTrail, entries: TimelineEntry[]): TimelineEntry[] =>
-  [...trail.timeline, ...entries].slice(-maxTimeline);
+const isClaim = ({ source }: TimelineEntry): boolean => source === 'delivery';
+
+/** The last entries, at most `most`. A claim never takes the place of what a read found. */
+function lastEntries(timeline: readonly TimelineEntry[], most: number): TimelineEntry[] {
+  const reads = timeline.filter((entry) => !isClaim(entry)).slice(-most);
+  const room = Math.min(maxClaimed, most - reads.length);
+  const claims = timeline.filter((entry) => isClaim(entry) && toKnownStatus(entry.status) !== undefined);
+  const kept = new Set([...reads, ...claims.slice(Math.max(0, claims.length - room))]);
+  return timeline.filter((entry) => kept.has(entry));
+}
+
+/** A trail within its limits: release 0.2.0 let deliveries fill the whole timeline with any words. */
+export const withinLimits = (trail: OrderTrail): OrderTrail => ({
+  ...trail,
+  timeline: lastEntries(trail.timeline, maxTimeline),
+});
+
+/** The timeline with a claim at its time. The clock of an ingress may be ahead: nothing came after the read `readAt` that answers it. */
+function withClaim(timeline: readonly TimelineEntry[], claim: TimelineEntry, readAt: string): TimelineEntry[] {
+  const at = Date.parse(claim.at) > Date.parse(readAt) ? readAt : claim.at;
+  const place = timeline.findLastIndex((entry) => Date.parse(entry.at) <= Date.parse(at)) + 1;
+  return [...timeline.slice(0, place), { ...claim, at }, ...timeline.slice(place)];
+}
 
 /** What a terminal status means for the caller. A terminal word that only the contract profile knows counts as completed. */
 function outcomeOf(status: string): Outcome {
@@ -147,17 +173,23 @@ function outcomeOf(status: string): Outcome {
   return isSameStatus(status, 'Rejected') ? 'rejected' : 'completed';
 }
 
-/** Statuses that only deliveries named, since they came and went between two reads. */
-function unseenClaims(trail: OrderTrail, claims: DeliveryNotice[], readStatus: string): TimelineEntry[] {
-  const entries: TimelineEntry[] = [];
-  const isKnown = (status: string): boolean =>
-    isSameStatus(status, readStatus) ||
-    [...trail.timeline, ...entries].some((entry) => isSameStatus(entry.status, status));
-  for (const { status: rawStatus, receivedAt } of claims) {
-    if (rawStatus === undefined || isKnown(rawStatus)) continue;
-    entries.push({ status: toRideStatus(rawStatus), rawStatus, at: receivedAt, source: 'delivery' });
-  }
-  return entries;
+/** Adds the known statuses that only deliveries named, since they came and went between two reads. */
+function withClaims(
+  timeline: readonly TimelineEntry[],
+  claims: readonly DeliveryNotice[],
+  read: WatchedReading,
+  at: string,
+): TimelineEntry[] {
+  const listed = new Set([read.status, ...timeline.map(({ status }) => status)].map(statusKey));
+  return claims.reduce<TimelineEntry[]>(
+    (entries, { status: rawStatus, receivedAt }) => {
+      const status = rawStatus === undefined ? undefined : toKnownStatus(rawStatus);
+      if (rawStatus === undefined || status === undefined || listed.has(statusKey(status))) return entries;
+      listed.add(statusKey(status));
+      return withClaim(entries, { status, rawStatus, at: receivedAt, source: 'delivery' }, at);
+    },
+    [...timeline],
+  );
 }
 
 /** What several looks find has begun with the first of them. */
@@ -198,27 +230,27 @@ export function recordObservation(
   if (trail.terminal || seen.kind === 'unknownOrder') return { ...trail, reads };
   if (seen.kind === 'trouble') return { ...trail, reads, attention: since(trail.attention, seen.attention) };
   const { reading, at } = seen;
-  const claimed = unseenClaims(trail, claims, reading.status);
+  const timeline = withClaims(trail.timeline, claims, reading, at);
   const calm: OrderTrail = {
     ...trail,
     reads,
     attention: attentionAfter(trail, reading),
     details: reading.details ?? trail.details,
-    timeline: withEntries(trail, claimed),
+    timeline,
   };
   const { status, rawStatus, terminal } = reading;
   const outcome = terminal ? outcomeOf(status) : null;
   const told: OrderTrail = { ...(terminal ? withoutDriver(calm) : calm), terminal, outcome };
-  if (isSameStatus(trail.status, status)) return told;
-  return {
+  if (isSameStatus(trail.status, status)) return withinLimits(told);
+  return withinLimits({
     ...told,
     status,
     rawStatus,
     since: at,
-    timeline: withEntries(calm, [{ status, rawStatus, at, source: 'read' }]),
-    // A change that a poll found first was not announced: polls must be fast again.
-    pushed: trail.pushed && isAnnounced,
-  };
+    timeline: [...timeline, { status, rawStatus, at, source: 'read' }],
+    // Only a change shows that deliveries announce changes. One that a poll found first was not announced: polls must be fast again.
+    pushed: isAnnounced,
+  });
 }
 
 /** The pick-up time. The last word of the service takes precedence over the caller's, since an order can be moved. */
@@ -247,6 +279,21 @@ export const isChange = (change: OrderChange, last: OrderChange | null): boolean
   change.outcome !== (last?.outcome ?? null) ||
   change.rawStatus !== (last?.rawStatus ?? null) ||
   change.attention?.code !== last?.attention?.code;
+
+/** The type of a row of the store that no receiver of notices gets. */
+export const referenceAdded = 'reference.added';
+
+/**
+ * What the store must learn although receivers that got `last` need not: the caller's reference came later. Null: nothing.
+ * All else is as in `last`, since trouble with the plumbing may hide the attention about the ride.
+ */
+export const storeNewsSince = (
+  last: OrderChange,
+  { reference }: OrderChange,
+): { type: typeof referenceAdded; data: OrderChange } | null =>
+  reference === undefined || reference === last.reference
+    ? null
+    : { type: referenceAdded, data: { ...last, reference } };
 
 /** The same change as an event for URLs that got `last` before. */
 export const toOrderEvent = (change: OrderChange, last: OrderChange | null): Omit<OrderEvent, 'timestamp'> => ({
@@ -287,7 +334,7 @@ export function describeTrail(trail: OrderTrail, undelivered: readonly string[] 
     ...(outcome === null ? [] : [`outcome **${outcome}**`]),
     ...(trail.reference === undefined ? [] : [`reference ${cell(trail.reference)}`]),
   ].join(', ');
-  const shown = trail.timeline.slice(-shownEntries);
+  const shown = lastEntries(trail.timeline, shownEntries);
   const rows = shown.map(({ at, status, source }) => [second(at), cell(status), source]);
   return [
     head,

@@ -4,6 +4,7 @@ import {
   condition,
   getExternalWorkflowHandle,
   log,
+  patched,
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -39,6 +40,8 @@ interface Telling<Subject, Told extends object> {
   /** The same for a URL that got `last` before. */
   toEvent(notice: Told, last: Told | null): NoticeEvent;
   isNews(notice: Told, last: Told | null): boolean;
+  /** What the store must learn of `subject` although receivers that got `last` need not. `last` becomes its data. */
+  storeNewsSince?: (last: Told, notice: Told) => { type: string; data: Told } | null;
   /** Is no notice told after this one? */
   isLast(notice: Told): boolean;
   /** The most notices that wait for a URL that does not answer. All of them must fit into one payload. */
@@ -95,14 +98,25 @@ export function createNotifier<Subject, Told extends object>(telling: Telling<Su
     ]);
   }
 
+  function tellNewsOfStore(notice: Told): void {
+    const news = hasStore && last ? telling.storeNewsSince?.(last, notice) : null;
+    // Runs of 0.2.0 told the store nothing here. `last` then stays as it was, so the store learns it with the next reading.
+    if (!news || !patched('the-store-learns-late-references')) return;
+    enqueue(toRuns([store], news, isLast(news.data)));
+    last = news.data;
+  }
+
   return {
     ...sending,
     tell(subject: Subject): void {
       const notice = toNotice(subject);
-      if (!isNews(notice, last)) return;
-      tellThese(receivers(), hasStore, notice, last);
-      last = notice;
+      if (isNews(notice, last)) {
+        tellThese(receivers(), hasStore, notice, last);
+        last = notice;
+      } else tellNewsOfStore(notice);
     },
+    /** Tells the store alone, if it must learn what is no news for receivers. */
+    tellNewsOfStore: (subject: Subject): void => tellNewsOfStore(toNotice(subject)),
     /** Sends the present state, if any was sent before, to receivers that were just added to the list. */
     add(newcomers: readonly Notify[], subject: Subject): void {
       if (last) tellThese(newcomers, false, toNotice(subject), null);

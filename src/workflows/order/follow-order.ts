@@ -114,6 +114,7 @@ function addRequest(run: Follow, given: unknown): void {
   Object.assign(run, { input, trail });
   inbox.receivers.push(...newcomers);
   if (newcomers.length > 0) run.notifier.add(newcomers, run.trail);
+  run.notifier.tellNewsOfStore(run.trail);
   run.show();
 }
 

@@ -19,6 +19,7 @@ import {
   type OrderChange,
   type OrderTrail,
   statusLagMs,
+  storeNewsSince,
   toOrderChange,
   toOrderEvent,
 } from '../../domain/order/trail.js';
@@ -148,6 +149,7 @@ const orderNotices = {
   toNotice: toOrderChange,
   toEvent: toOrderEvent,
   isNews: isChange,
+  storeNewsSince,
   isLast: ({ outcome }: OrderChange) => outcome !== null,
   maxWaiting: 100, // more changes than an order has
 };

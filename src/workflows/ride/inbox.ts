@@ -3,6 +3,7 @@ import { readConcern } from '../../domain/attention.js';
 import { parseNoInput } from '../../domain/input-fields.js';
 import { parseResolveRideInput, parseUpdateRideInput, type RideResolution } from '../../domain/ride/input.js';
 import { type RideStanding, rideCallId, unresolvedText } from '../../domain/ride/ride.js';
+import { readOr, text } from '../../domain/schema.js';
 import { listenToClaims, performCall } from '../business-call.js';
 import {
   cancelRideUpdate,
@@ -27,6 +28,9 @@ export function listen(ride: Ride): void {
   onUpdate(resolveRideUpdate, parseResolveRideInput, takes, () => checkUnresolved(ride));
 }
 
+/** Any program can send any text. */
+const StatusSchema = text(256);
+
 const isUnknown = ({ standing }: Ride): boolean => standing.attention?.code === 'outcomeUnknown';
 
 /** Shows the change. Since any program may send the signal, the ride reads the end from the run of the order. */
@@ -37,7 +41,7 @@ function recordChange(ride: Ride, change: unknown): void {
   if (!isFollowing || orderId === null || told.account !== account || told.orderId !== orderId) return;
   const concern = readConcern(told.attention);
   setStanding(ride, {
-    ...(typeof told.status === 'string' && { status: told.status }),
+    status: readOr(StatusSchema, told.status, ride.standing.status),
     ...((concern ?? ride.standing.orderAttention) && { orderAttention: concern }),
   });
   ride.isEndTold ||= typeof told.outcome === 'string';

@@ -196,12 +196,6 @@ describe('the claims of deliveries', () => {
     expect(wordsOf(trail)).toEqual(words);
     expect(wordsOf(recordObservation(trail, seen, claims)), 'they come again').toEqual(words);
   });
-
-  it('count towards the 200 entries', () => {
-    const claims = Array.from({ length: 300 }, (_, index) => claim(`Step ${index}`));
-    const words = wordsOf(recordObservation(routing, reading('Driving'), claims));
-    expect([words.length, ...words.slice(-2)]).toEqual([200, 'Step 299 delivery', 'Driving read']);
-  });
 });
 
 it('the clock of a worker that is ahead moves neither status nor attention into the future of the run', () => {

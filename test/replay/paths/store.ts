@@ -36,6 +36,14 @@ async function ends(stack: OrderStack, { orderId, run }: ReturnType<typeof follo
 /** Every way into the store, by name. */
 export const recordedStorePaths: Paths = {
   'order-in-the-store': (stack) => ends(stack, follow(stack), 'Driving', 'Completed'),
+  async 'order-with-a-late-reference-in-the-store'(stack) {
+    const order = follow(stack);
+    const handle = await order.run;
+    await shows(handle, { status: 'Pending' });
+    await handle.signal('followRequested', { reference: 'trip-9' });
+    await shows(handle, { reference: 'trip-9' });
+    return await ends(stack, order, 'Completed');
+  },
   async 'notices-for-the-store'(stack) {
     const order = follow(stack);
     awayFrom.add(order.orderId);
