@@ -17,6 +17,7 @@ import {
   type TimeSkippingStack,
   virtualTime,
 } from '../support/order/time-skipping.js';
+import { patient } from '../support/patience.js';
 import { eventsOf, runsOf } from '../support/runs.js';
 
 const minute = 60_000;
@@ -71,6 +72,29 @@ describe('an order of which the watch tells each change', virtualTime, () => {
     expect((await eventsOf(handle)).length).toBeLessThanOrEqual(100);
     expect(stack.tokenRequests.length).toBeLessThanOrEqual(5);
     expect(stack.taken).toMatchObject([{ rawStatus: 'Pending', scheduledAt: null, pushed: false }]);
+  });
+});
+
+describe('a requested ride', virtualTime, () => {
+  const shown = (ride: Awaited<ReturnType<typeof stack.startRide>>) => ride.query('rideStatus');
+  const attempts = () => stack.attempts.get('awaitFollowed') ?? 0;
+
+  it('of four hours waits for the end of its order with about twelve attempts', async () => {
+    const before = attempts();
+    const ride = await stack.startRide(scripted(fourHours));
+    await stack.hint(ride.order, changesOf(fourHours));
+    await expect.poll(shown.bind(null, ride), patient).toMatchObject({ stage: 'receipt', outcome: 'completed' });
+    expect(attempts() - before).toBeLessThanOrEqual(16);
+    await ride.terminate();
+  });
+
+  it('follows its order again within half an hour after a person has terminated the run of the order', async () => {
+    const ride = await stack.startRide(() => reading('Driving'));
+    await stack.hint(ride.order, every(hour, 2 * hour));
+    await ride.order.terminate();
+    await stack.env.sleep(31 * minute);
+    await expect.poll(shown.bind(null, ride), patient).toMatchObject({ followedAgain: { times: 1 } });
+    await ride.terminate();
   });
 });
 

@@ -114,6 +114,10 @@ export function createNotifier<Subject, Told extends object>(telling: Telling<Su
       if (last) tellThese([], true, toNotice(subject), null);
       return true;
     },
+    /** Sends this to workflows beside the notices. */
+    signal(to: readonly SignalReceiver[], payload: object): void {
+      enqueue(to.map((one) => () => signal(one, payload)));
+    },
     /** Tells only the store, if it was added. */
     tellStore(event: NoticeEvent): void {
       if (hasStore) enqueue(toRuns([store], event));

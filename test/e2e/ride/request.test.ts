@@ -108,7 +108,7 @@ describe('the run of the order', () => {
     const { firstExecutionRunId } = await stack.follow('business', orderId);
     await stands(handle, { stage: 'following', status: 'Routing' });
     const looks = async () => (await pendingOf(handle))[0]?.attempt;
-    await expect.poll(looks).toBeGreaterThan(2); // from here on it looks once a minute
+    await expect.poll(looks).toBeGreaterThan(1); // the next looks come 20 s later, then 80 s
     stack.sandbox.setStatus('business', orderId, 'Completed');
     const started = Date.now();
     expect(await handle.result()).toMatchObject({ orderId, outcome: 'completed' });
@@ -140,21 +140,21 @@ describe('the run of the order', () => {
 
   const deleteRun = ({ workflowId }: Pick<FollowHandle, 'workflowId'>) =>
     stack.client.workflowService.deleteWorkflowExecution({ namespace: 'default', workflowExecution: { workflowId } });
-  const waysToBreakOff: ((run: ReturnType<typeof runOf>) => Promise<unknown>)[] = [
-    (run) => run.terminate(),
-    (run) => run.cancel(),
-    deleteRun,
+  /** Nobody tells the ride of a run that was terminated or deleted, so the test does: the next look may be half an hour away. */
+  const waysToBreakOff: { breakOff(run: ReturnType<typeof runOf>): Promise<unknown>; tells: boolean }[] = [
+    { breakOff: (run) => run.terminate(), tells: false },
+    { breakOff: (run) => run.cancel(), tells: true },
+    { breakOff: deleteRun, tells: false },
   ];
   it('is replaced by the ride as often as a person terminates, cancels or deletes it, and the ride has the right end', async () => {
-    const rides = waysToBreakOff.map(async (breakOff) => {
+    const rides = waysToBreakOff.map(async ({ breakOff, tells }) => {
       const { handle, requestId } = await rideUnderWay(stack, {}, { maxEvents: 20 });
       const orderId = (await standingOf(handle)).orderId ?? expect.fail('no order');
       const run = runOf(orderId);
       for (let times = 1; times <= 2; times += 1) {
         const { runId } = await run.describe();
         await breakOff(run);
-        // It would be found by the next look, which may be a minute away.
-        await handle.signal('rideOrderChanged', { account, orderId, outcome: 'stopped' } as never);
+        if (!tells) await handle.signal('rideOrderChanged', { account, orderId, outcome: 'stopped' } as never);
         await stands(handle, { stage: 'following', followedAgain: { times, reason: /^NotFollowed: / } });
         await expect.poll(() => run.describe()).not.toMatchObject({ runId });
         await expect.poll(() => run.query('orderTrail')).toMatchObject({ reference: requestId, status: 'Routing' });
@@ -164,6 +164,17 @@ describe('the run of the order', () => {
       expect(ordersOf(stack, requestId)).toHaveLength(1);
     });
     await Promise.all(rides);
+  });
+
+  it('is replaced at once when a caller changes a ride whose order a person has terminated', async () => {
+    const { handle } = await rideUnderWay(stack);
+    const orderId = (await standingOf(handle)).orderId ?? expect.fail('no order');
+    const waits = async () => (await pendingOf(handle))[0]?.attempt;
+    await expect.poll(waits, { timeout: 15_000 }).toBeGreaterThan(2); // the next look comes 80 s later
+    await runOf(orderId).terminate();
+    const answer = handle.executeUpdate('cancelRide');
+    await stands(handle, { followedAgain: { times: 1, reason: /^NotFollowed: / } });
+    expect(await answer).toMatchObject({ orderId, outcome: 'cancelled' });
   });
 
   it('ends the ride when a person stops it', async () => {
