@@ -142,16 +142,13 @@ export function fromBusinessCallId(workflowId: string): BusinessCallKey | undefi
   return account && operation && key ? { account: account as AccountName, operation, key } : undefined;
 }
 
-/** Id of the `operatorEvents` workflow, of which each installation has one. */
-export const operatorEventsId = (taskQueue: string): string => `operator/${taskQueue}`;
-
 /** Identifies the notices that a run, and those that continue it as new, tell one URL or the store. */
 export interface NoticesKey {
   /** Workflow id of that run. */
   about: string;
   /** Its first run. */
   firstRunId: string;
-  /** The place of the URL among the receivers, `store` or `operator`. */
+  /** The place of the URL among the receivers, or `store`. */
   receiver: string;
 }
 
