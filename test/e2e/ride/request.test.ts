@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { RequestRideInput } from '../../../src/domain/ride/input.js';
 import { followOrderId } from '../../../src/domain/workflow-ids.js';
@@ -8,6 +8,7 @@ import type { RequestRideProgress } from '../../../src/workflows/ride/request-ri
 import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { startToldWorkflow } from '../../support/notify/receiver.js';
 import type { FollowHandle } from '../../support/order/stack.js';
+import { patient } from '../../support/patience.js';
 import {
   account,
   completes,
@@ -16,6 +17,7 @@ import {
   goesOn,
   lifeOf,
   ordersOf,
+  type RideRun,
   requestedRide,
   rideUnderWay,
   shortLimits,
@@ -166,15 +168,26 @@ describe('the run of the order', () => {
     await Promise.all(rides);
   });
 
-  it('is replaced at once when a caller changes a ride whose order a person has terminated', async () => {
+  it.each<[string, (ride: RideRun, run: ReturnType<typeof runOf>) => Promise<unknown>]>([
+    ['a person cancels it', (_, run) => run.cancel()],
+    [
+      'a caller changes its ride after a person has terminated it',
+      async (ride, run) => {
+        await run.terminate();
+        expect(await ride.executeUpdate('cancelRide')).toMatchObject({ outcome: 'cancelled' });
+      },
+    ],
+  ])('is replaced at once when %s, long before the next look', async (_, breakOff) => {
     const { handle } = await rideUnderWay(stack);
     const orderId = (await standingOf(handle)).orderId ?? expect.fail('no order');
-    const waits = async () => (await pendingOf(handle))[0]?.attempt;
-    await expect.poll(waits, { timeout: 15_000 }).toBeGreaterThan(2); // the next look comes 80 s later
-    await runOf(orderId).terminate();
-    const answer = handle.executeUpdate('cancelRide');
+    const looks = async () => (await pendingOf(handle))[0]?.attempt;
+    await vi.waitFor(async () => expect(await looks()).toBeGreaterThan(2), patient); // the next look comes 20 s later
+    const brokenOffAt = Date.now();
+    await breakOff(handle, runOf(orderId));
     await stands(handle, { followedAgain: { times: 1, reason: /^NotFollowed: / } });
-    expect(await answer).toMatchObject({ orderId, outcome: 'cancelled' });
+    expect(Date.now() - brokenOffAt).toBeLessThan(15_000);
+    stack.sandbox.setStatus('business', orderId, 'Completed');
+    await handle.result();
   });
 
   it('ends the ride when a person stops it', async () => {
