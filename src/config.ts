@@ -4,7 +4,7 @@ import type { Cadence } from './domain/account.js';
 import { FaretrailError, InvalidInput } from './domain/errors.js';
 import { defaultWatch, noWatch } from './domain/order/concern.js';
 import { defaultTaskQueue } from './domain/task-queues.js';
-import { isLoopbackAddress, originRule, receiverUrlRule, toOrigin, toReceiverUrl } from './domain/web-address.js';
+import { isLoopbackAddress, originRule, toOrigin } from './domain/web-address.js';
 import type { ServiceProxy } from './ride-api/proxy.js';
 import { defaultMaxWaitMs } from './ride-api/refusal.js';
 import { type KeyRing, keyRecipe, sharesKey, signingForm, withHidden } from './sealing/key-ring.js';
@@ -137,8 +137,7 @@ export const loadWorkerConfig = (env: Env, readFile?: ReadFile) =>
     const accounts = requireAccount(settings.accounts.filter(hasSecret), read);
     const sealingKeys = requireKeys('FARETRAIL_SEALING_KEYS', settings.sealingKeys, read);
     const traces = readTracing(read);
-    const { origins, operator } = settings.notify;
-    if (origins.length > 0 || operator) requireKeys('FARETRAIL_NOTIFY_SECRETS', settings.notify.secrets, read);
+    if (settings.notify.origins.length > 0) requireKeys('FARETRAIL_NOTIFY_SECRETS', settings.notify.secrets, read);
     return accounts && sealingKeys && { ...settings, accounts, sealingKeys, traces };
   });
 
@@ -302,21 +301,10 @@ function readNotify(read: EnvReader) {
     /** Each receiver gets secrets of its own made from these. */
     secrets: read.keyRing('FARETRAIL_NOTIFY_SECRETS', signingForm),
     allowsPrivate,
-    /** Told of what needs a person. Its URL may hold a secret, so it is not enumerable. */
-    operator: readOperator(read, allowsPrivate),
   });
 }
 
 const loopbackRule = 'is a loopback address; set FARETRAIL_NOTIFY_PRIVATE=true, or remove it';
-
-function readOperator(read: EnvReader, allowsPrivate: boolean): { url: string } | null {
-  const found = read.secret('FARETRAIL_OPERATOR_URL');
-  if (found === undefined) return null;
-  const value = toReceiverUrl(found.value);
-  if (value === undefined) read.refuse(found.setBy, receiverUrlRule);
-  else if (!allowsPrivate && value.startsWith('http:')) read.refuse(found.setBy, loopbackRule);
-  return value === undefined ? null : withHidden({}, 'url', value);
-}
 
 function readNotifyOrigins(read: EnvReader, allowsPrivate: boolean): readonly string[] {
   const entries = read.list('FARETRAIL_NOTIFY_ORIGINS', (entry) => {

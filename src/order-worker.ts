@@ -13,7 +13,6 @@ import type { RideApi } from './ride-api/ride-api.js';
 import { toWorkerDataConverter } from './sealing/data-converter.js';
 import { createSealer, type Sealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
-import { createNeedsPort, startOperatorEvents } from './temporal/attention.js';
 import { createClaims, createResetReader } from './temporal/claims.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
 import { replayAside } from './temporal/replays.js';
@@ -98,11 +97,9 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
   };
   const shared = { ...unversioned, ...toVersioning(config) };
   const { maxCachedWorkflows = cachedRuns() } = shared;
-  const { origins, secrets, allowsPrivate, operator } = config.notify;
-  const operatorUrl = operator?.url ?? null;
+  const { origins, secrets, allowsPrivate } = config.notify;
   const keys = secrets?.map(({ key }) => key) ?? [];
-  const notifySender = createNotifySender({ origins, allowsPrivate, operatorUrl, secrets: keys });
-  if (operatorUrl !== null) await startOperatorEvents(parts.client, config.taskQueue);
+  const notifySender = createNotifySender({ origins, allowsPrivate, secrets: keys });
   const { main, ofAccounts, watching } = createActivities(parts, {
     send: watchNotices(notifySender.send),
     isLeaving: () => worker.whyNotPolling() !== null,
@@ -211,8 +208,7 @@ function createActivities(
   });
   const { listSubscribers, deleteSubscriber } = profile.operations;
   const ports = {
-    ...{ ...common, readOrder, accountWith, send, store, operatorUrl: config.notify.operator?.url ?? null },
-    needs: createNeedsPort(client, taskQueue),
+    ...{ ...common, readOrder, accountWith, send, store },
     startWatch: (name: AccountName) => watching.start(name),
     webhooks: webhookKeys && { ...createSealer(webhookKeys), ...createWebhookPaths(webhookKeys) },
     enabled: { list: listSubscribers.enabled !== false, delete: deleteSubscriber.enabled !== false },
@@ -238,7 +234,6 @@ function createActivities(
     main: {
       ...activities.createFollowingActivities(ports),
       ...activities.createNotifyActivities(ports),
-      ...activities.createOperatorActivities(ports),
       ...activities.createReplayActivities(ports),
       ...activities.createRideChangeActivities(ports),
       ...activities.createStoreActivities(ports),

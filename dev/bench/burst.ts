@@ -80,7 +80,7 @@ function requestedRides(count: number, kilobytes: number): Burst {
 }
 
 /** A body of many small fields, which takes more of the heap than one long text. */
-function rideBody(length: number): Record<string, unknown> {
+export function rideBody(length: number): Record<string, unknown> {
   const user = { name: 'Pat Example', phone: '15550100200' };
   const location = { lat: 52.5, lng: 13.4, full_address: 'Example Street 1' };
   const stop = (type: string, action: string) => ({ type, actions: [{ type: action, user }], location });

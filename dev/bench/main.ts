@@ -3,6 +3,7 @@ import { progress } from '../stack/run/progress.js';
 import { findDevServer } from '../stack/temporal/dev-server.js';
 import { projectRoot } from '../stack/temporal/project-root.js';
 import { runCommand } from '../stack/temporal/run-command.js';
+import { benchActions } from './actions.js';
 import { benchBurst } from './burst.js';
 import { benchCalls } from './calls.js';
 import { benchDesk } from './desk.js';
@@ -146,9 +147,14 @@ const rounds: NumberFlag = [
   3,
 ];
 
-addCommand('all', 'everything below but store, burst, watched and desk, in one table (the default)', '90 minutes', {
-  rounds,
-}).action(async (flags: Flags) => {
+addCommand(
+  'all',
+  'everything below but store, burst, watched, desk and actions, in one table (the default)',
+  '90 minutes',
+  {
+    rounds,
+  },
+).action(async (flags: Flags) => {
   const inAll = Object.keys(benches).filter((name) => benches[name]?.inAll);
   await measure(inAll, (name) => {
     const { flags: own = {}, inAll: other, parts = [] } = benches[name] ?? {};
@@ -201,6 +207,13 @@ addCommand('desk', 'pages of the desk over very many orders, and what live pages
   viewers: ['live pages', 500, 50],
   seconds: ['how long they are open', 600, 30],
 }).action(list(benchDesk));
+
+addCommand(
+  'actions',
+  'actions, events and writes of orders, rides, subscriptions and accounts, by the count of the server',
+  '11 minutes',
+  {},
+).action(list(benchActions));
 
 program.parseAsync().then(
   () => process.exit(0),

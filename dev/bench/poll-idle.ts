@@ -27,7 +27,7 @@ interface IdleFigures {
 export async function benchIdle(place: BenchPlace, asked: Rounds): Promise<Measure[]> {
   const results = await repeat(asked, `polls, actions of an idle account, about ${2 * stretchS + 200} s`, async () => {
     const site = await openSite(place, { workers: 1 });
-    return await measure(site).finally(site.close);
+    return await idleFigures(site).finally(site.close);
   });
   const measureOf = (name: string, key: keyof IdleFigures): Measure => ({
     ...{ name, unit: '', better: 'lower', rounds: alone(results.map((one) => one[key])) },
@@ -43,7 +43,7 @@ export async function benchIdle(place: BenchPlace, asked: Rounds): Promise<Measu
   ];
 }
 
-async function measure(site: Site): Promise<IdleFigures> {
+export async function idleFigures(site: Site): Promise<IdleFigures> {
   const { client, taskQueue, temporal } = site;
   const areOver = async () => {
     const watches = await Promise.all(accounts.map((account) => readWatch(client, taskQueue, account)));

@@ -270,7 +270,6 @@ const notices = {
   ride: notice('ride', 'News of a ride itself', 'ride-event'),
   report: notice('report', 'News of a company report', 'company-report-event'),
 };
-const operatorNotices = { event: notice('event', 'What needs a person, or no longer', 'operator-event') };
 
 const noticesToUrls = {
   asyncapi: '3.0.0',
@@ -288,18 +287,12 @@ const noticesToUrls = {
   },
   channels: {
     notices: { description: 'Its address is the path and query of the URL.', messages: notices },
-    operator: { description: 'Its address is FARETRAIL_OPERATOR_URL.', messages: operatorNotices },
   },
   operations: {
     sendNotice: {
       ...{ action: 'send', channel: channelRef('notices'), summary: 'Tells of each change, and of the end.' },
       bindings: { http: { method: 'POST', bindingVersion: '0.3.0' } },
       messages: Object.keys(notices).map((name) => messageRef('notices', name)),
-    },
-    sendOperatorEvent: {
-      ...{ action: 'send', channel: channelRef('operator'), summary: 'Tells the operator what needs a person.' },
-      bindings: { http: { method: 'POST', bindingVersion: '0.3.0' } },
-      messages: Object.keys(operatorNotices).map((name) => messageRef('operator', name)),
     },
   },
 };

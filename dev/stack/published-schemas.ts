@@ -1,6 +1,5 @@
 import { BusinessCallInputSchema, BusinessCallResultSchema } from '../../src/domain/call.js';
 import { DeliveryNoticeSchema, DeliveryNoticesSchema } from '../../src/domain/delivery.js';
-import { OperatorEventSchema } from '../../src/domain/notify/operator.js';
 import { FollowOrderInputSchema, FollowRequestSchema, ReasonInputSchema } from '../../src/domain/order/input.js';
 import { OrderChangeSchema, OrderEventSchema, OrderTrailSchema } from '../../src/domain/order/trail.js';
 import { ParkedDeliverySchema, RoutedDeliverySchema, RouteInputSchema } from '../../src/domain/parked.js';
@@ -53,7 +52,6 @@ export const publishedSchemas = {
   'rotate-subscription-input': RotateInputSchema,
   'move-subscription-input': MoveInputSchema,
   'end-subscription-input': EndInputSchema,
-  'operator-event': OperatorEventSchema,
   'watch-status': WatchStatusSchema,
 } as const;
 

@@ -1,19 +1,16 @@
 import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import type { StoredChange } from '../domain/notify/notices.js';
-import { type Need, type NeedChange, suspectsIn } from '../domain/notify/operator.js';
-import { operator, shownUrl } from '../domain/notify/receivers.js';
+import { shownUrl } from '../domain/notify/receivers.js';
 import type { NotifyInput, NotifyOutcome } from '../notify-http/sender.js';
 import { certificateRemedy } from '../ride-api/errors.js';
 import { retryAfterMs } from '../ride-api/refusal.js';
-import { notYet, plainFailure, toDelay } from './failures.js';
+import { toDelay } from './failures.js';
 
 /** The ports of the activity. */
 export interface NotifyActivityPorts {
   /** One signed POST; follows no redirect, and never throws for what a receiver does. */
   send(input: NotifyInput): Promise<NotifyOutcome>;
-  /** Null: the settings of this worker name none. */
-  operatorUrl?: string | null;
   now?: () => number;
   random?: () => number;
 }
@@ -39,12 +36,11 @@ const passing4xx: readonly number[] = [401, 408, 425, 429];
 
 /** Sends notices to URLs. It does not call the ride service, so it shares the queue of the token requests. */
 export function createNotifyActivities(ports: NotifyActivityPorts) {
-  const { send, operatorUrl = null, now = Date.now, random = Math.random } = ports;
+  const { send, now = Date.now, random = Math.random } = ports;
   return {
     /** Completes once the receiver has answered 2xx. Trouble that cannot pass by itself fails for good; Temporal repeats the rest. */
     async notifyUrl({ run, number, ...input }: NotifyUrlInput): Promise<void> {
-      const url = input.url === operator ? toOperatorUrl(operatorUrl) : input.url;
-      const outcome = await send({ ...input, url, id: noticeId(run, number, input.event) });
+      const outcome = await send({ ...input, id: noticeId(run, number, input.event) });
       if (outcome.kind === 'busy') {
         const message = 'Too many receivers are being told by this worker.';
         const nextRetryDelay = toDelay(1_000 + random() * 2_000);
@@ -56,15 +52,6 @@ export function createNotifyActivities(ports: NotifyActivityPorts) {
     },
   };
 }
-
-/** The URL in the settings. Throws where they have none, so that another worker does the work. */
-function toOperatorUrl(url: string | null): string {
-  if (url !== null) return url;
-  const message = 'This worker has no FARETRAIL_OPERATOR_URL; another one may have it.';
-  throw plainFailure({ type: 'OperatorUnset', message, nextRetryDelay: toDelay(operatorAgainMs) });
-}
-
-const operatorAgainMs = 60_000;
 
 /** A name may stand for a private address by mistake and for a while, such as during a change of its records. */
 const addressAgainMs = 600_000;
@@ -96,8 +83,7 @@ type Answer = Extract<NotifyOutcome, { kind: 'answered' }>;
 
 /** The status is the one detail. */
 function toRefusal({ status, retryAfter }: Answer, host: string, now: number): ApplicationFailure {
-  // What the operator is told ends by settings alone.
-  if (status === 410 && host !== operator) return forGood('ReceiverGone', `${host} wants no more (HTTP 410).`, status);
+  if (status === 410) return forGood('ReceiverGone', `${host} wants no more (HTTP 410).`, status);
   const isFinal = status >= 400 && status < 500 && !passing4xx.includes(status);
   if (isFinal) return forGood('NotifyRefused', `${host} refused with HTTP ${status}.`, status);
   const waitMs = retryAfterMs({ 'retry-after': retryAfter }, { now, maxWaitMs: maxRetryAfterMs });
@@ -108,37 +94,6 @@ function toRefusal({ status, retryAfter }: Answer, host: string, now: number): A
     ...(waitMs === undefined ? {} : { nextRetryDelay: toDelay(waitMs) }),
   });
 }
-
-/** Temporal, as the events of the operator need it. */
-export interface NeedsPort {
-  /** The open runs that need a person. The list is a second or so behind the runs. */
-  list(): Promise<Need[]>;
-  /** What these runs show now; null: it needs no person. */
-  read(workflowIds: readonly string[]): Promise<(Need | null)[]>;
-}
-
-/** The activity that watches for what needs a person, as workflows see it. */
-export type OperatorActivities = ReturnType<typeof createOperatorActivities>;
-
-/** They fit into one payload with room to spare. */
-const mostAtOnce = 50;
-
-/** Finds what the operator has to be told. */
-export const createOperatorActivities = ({
-  needs,
-  operatorUrl = null,
-}: { needs: NeedsPort } & Pick<NotifyActivityPorts, 'operatorUrl'>) => ({
-  /** Completes with what has changed since `known`. Until then each attempt is one look at the list. */
-  async watchNeeds({ known, everyMs }: { known: readonly Need[]; everyMs: number }): Promise<NeedChange[]> {
-    toOperatorUrl(operatorUrl);
-    const suspects = suspectsIn(await needs.list(), known);
-    const before = new Map(known.map((one) => [one.workflowId, one]));
-    const seen = (await needs.read(suspects)).map((now, n) => ({ before: before.get(suspects[n] ?? '') ?? null, now }));
-    const changes = seen.filter((change) => change.before?.code !== change.now?.code);
-    if (changes.length > 0) return changes.slice(0, mostAtOnce);
-    throw notYet('No run needs a person that did not before, or no longer.', everyMs);
-  },
-});
 
 /** Where a worker records changes. `none`: its settings name no store. `off`: there shall be none any more. */
 export type StorePort = { record(change: StoredChange): Promise<void> } | 'none' | 'off';

@@ -53,7 +53,7 @@ export const createFollowingActivities = ({ orders, stores, wasReset }: Followin
     return stores ? { stores } : undefined;
   },
 
-  /** Waits for the end of the run by Temporal's retry, which holds no slot and adds no event. */
+  /** Waits for the end of the run by Temporal's retry, which holds no slot and adds no event, but is billed. */
   async awaitFollowed({ isEndTold, ...key }: AwaitFollowedInput): Promise<FollowedEnd> {
     const end = await orders.readEnd(key);
     if (end) return end;

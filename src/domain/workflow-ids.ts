@@ -1,6 +1,6 @@
 import { type BusinessCallInput, businessOperations } from './call.js';
 import { type AccountName, type DeliveryId, isOrderId, type OrderId, type Scope, toScope } from './keys.js';
-import type { Notify } from './notify/receivers.js';
+import type { Notify, SignalReceiver } from './notify/receivers.js';
 import { type EventType, isEventType } from './subscription/subscription.js';
 import { defaultTaskQueue } from './task-queues.js';
 
@@ -119,7 +119,7 @@ export function fromRequestRideId(workflowId: string): RequestRideKey | undefine
 export const rideOrderChanged = 'rideOrderChanged';
 
 /** Is the receiver a ride of this account? Then that ride has made the order. */
-export const isRideReceiver = (receiver: Notify, account: AccountName): boolean =>
+export const isRideReceiver = (receiver: Notify, account: AccountName): receiver is SignalReceiver =>
   'signal' in receiver &&
   receiver.signal === rideOrderChanged &&
   fromRequestRideId(receiver.workflowId)?.account === account;
@@ -142,16 +142,13 @@ export function fromBusinessCallId(workflowId: string): BusinessCallKey | undefi
   return account && operation && key ? { account: account as AccountName, operation, key } : undefined;
 }
 
-/** Id of the `operatorEvents` workflow, of which each installation has one. */
-export const operatorEventsId = (taskQueue: string): string => `operator/${taskQueue}`;
-
 /** Identifies the notices that a run, and those that continue it as new, tell one URL or the store. */
 export interface NoticesKey {
   /** Workflow id of that run. */
   about: string;
   /** Its first run. */
   firstRunId: string;
-  /** The place of the URL among the receivers, `store` or `operator`. */
+  /** The place of the URL among the receivers, or `store`. */
   receiver: string;
 }
 

@@ -118,8 +118,6 @@ function guardedLookup({ allows, lookUp = lookUpName }: Guard): LookupFunction {
 export interface NotifySenderOptions {
   /** Such as `https://orders.example.com`. */
   origins: readonly string[];
-  /** One URL more, whose origin callers may not name. */
-  operatorUrl?: string | null;
   /** Each origin has secrets of its own made from these. All sign; a receiver needs one. */
   secrets: readonly Uint8Array[];
   allowsPrivate: boolean;
@@ -133,12 +131,11 @@ export type NotifySender = ReturnType<typeof createNotifySender>;
 
 /** Makes the sender. It repeats nothing and follows no redirect. */
 export function createNotifySender(options: NotifySenderOptions) {
-  const { origins, operatorUrl = null, secrets, allowsPrivate, lookUp, now = Date.now } = options;
+  const { origins, secrets, allowsPrivate, lookUp, now = Date.now } = options;
   const limits = { ...defaultNotifyLimits, ...options.limits };
   const allows = (address: string) => isCallableAddress(address, { allowsPrivate });
   const agent = createGuardedAgent({ allows, ...(lookUp && { lookUp }) }, limits);
-  const allowed = operatorUrl === null ? origins : [...origins, operatorUrl];
-  const signs = new Map(allowed.map((one) => [one, createSignature(new URL(one).origin, secrets)]));
+  const signs = new Map(origins.map((origin) => [origin, createSignature(origin, secrets)]));
   const underWay = new Map<string, number>();
   let inAll = 0;
 
@@ -151,7 +148,7 @@ export function createNotifySender(options: NotifySenderOptions) {
   return {
     async send({ url, id, event, traceparent }: NotifyInput): Promise<NotifyOutcome> {
       const target = new URL(url);
-      const sign = signs.get(target.origin) ?? signs.get(url);
+      const sign = signs.get(target.origin);
       if (!sign) return { kind: 'originNotAllowed' };
       // A receiver that hangs must not take all the places of this worker.
       if (inAll >= limits.inAll || (underWay.get(target.origin) ?? 0) >= limits.perOrigin) return { kind: 'busy' };

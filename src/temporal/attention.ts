@@ -1,12 +1,9 @@
-import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import type { WorkflowExecutionInfo } from '@temporalio/client';
 import type { QueryDefinition } from '@temporalio/common';
-import pMap from 'p-map';
-import type { NeedsPort } from '../activities/index.js';
 import type { Attention } from '../domain/attention.js';
 import { callWaits } from '../domain/call.js';
 import { parkReasonTexts } from '../domain/delivery.js';
 import type { AccountName } from '../domain/keys.js';
-import { type Need, type OperatorEventsInput, readNeed } from '../domain/notify/operator.js';
 import { publishedDelivery } from '../domain/published.js';
 import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import { shellWord } from '../domain/shell-word.js';
@@ -20,7 +17,6 @@ import {
   fromParkedDeliveryId,
   fromRequestRideId,
   fromSubscriptionId,
-  operatorEventsId,
 } from '../domain/workflow-ids.js';
 import {
   orderTrailQuery,
@@ -30,7 +26,6 @@ import {
   watchStatusQuery,
 } from '../workflows/messages.js';
 import { runOf } from './runs.js';
-import { startServing } from './starts.js';
 import {
   allOf,
   attributeOf,
@@ -38,14 +33,13 @@ import {
   isOfAccount,
   isRunning,
   type Looking,
-  listOpen,
   listRuns,
   openRuns,
   readEach,
 } from './visibility.js';
 import { findWatch, judgeWorker } from './watches.js';
 
-// What needs a person: a list for commands and the desk, and what the operator is told of.
+// What needs a person: a list for commands and the desk.
 
 /** What needs a person: runs of every type, and accounts with orders that no worker reads or polls. */
 export async function findRunsInNeed(
@@ -220,39 +214,3 @@ export const withCommand = (run: Omit<RunInNeed, 'command'>): RunInNeed => ({
   ...run,
   command: commandFor(run).map(shellWord).join(' '),
 });
-
-const describeWithinMs = 5_000;
-/** Far more than the operator is told of, so one that is known and not listed has most likely gone. */
-const mostListed = { parked: 1_000, others: 10_000 };
-
-/** What a run shows of its need; null also for a parked delivery that no worker has handled yet. */
-function toNeed(run: Pick<WorkflowExecutionInfo, 'type' | 'workflowId' | 'memo' | 'searchAttributes'>): Need | null {
-  const { type: workflowType, workflowId, memo } = run;
-  const code = workflowType === 'parkedDelivery' ? publishedDelivery(memo)?.reason : attributeOf(run, 'attention');
-  return readNeed({ workflowType, workflowId, account: attributeOf(run, 'account'), code });
-}
-
-/** Temporal, as the events of the operator need it. */
-export const createNeedsPort = (client: Client, taskQueue: string): NeedsPort => {
-  const find = (condition: string, most: number) => listOpen(client, { taskQueue, condition, most }, toNeed);
-  const read = async (workflowId: string): Promise<Need | null> => {
-    const found = await runOf(client, workflowId).find({ withinMs: describeWithinMs });
-    return found?.isOpen ? toNeed(found) : null;
-  };
-  return {
-    async list() {
-      const others = find(`${names.attention} IS NOT NULL`, mostListed.others);
-      return [...(await others), ...(await find("WorkflowType = 'parkedDelivery'", mostListed.parked))];
-    },
-    read: (workflowIds) => pMap(workflowIds, read, { concurrency: 10 }),
-  };
-};
-
-/** Starts the run that tells the operator, unless it runs already. */
-export const startOperatorEvents = (client: Client, taskQueue: string): Promise<void> =>
-  startServing(client, 'operatorEvents', {
-    workflowId: operatorEventsId(taskQueue),
-    taskQueue,
-    args: [{} satisfies OperatorEventsInput],
-    staticSummary: 'Tells the operator what needs a person',
-  });

@@ -180,10 +180,10 @@ const listWithinMs = 30_000;
 /** A page of the server holds no more. */
 const pageSize = 1_000;
 
-/** What `read` makes of these runs, without nulls; of the newest where there are more than `most`. */
+/** What `read` makes of these runs, without nulls. */
 export async function listOpen<T>(
   client: Client,
-  { taskQueue, condition, most = Infinity }: { taskQueue: string; condition: string; most?: number },
+  { taskQueue, condition }: { taskQueue: string; condition: string },
   read: (info: WorkflowExecutionInfo) => T | null,
 ): Promise<T[]> {
   const found: T[] = [];
@@ -191,7 +191,6 @@ export async function listOpen<T>(
     for await (const info of client.workflow.list({ query: openRuns(taskQueue, condition), pageSize })) {
       const one = read(info);
       if (one !== null) found.push(one);
-      if (found.length >= most) break;
     }
   });
   return found;

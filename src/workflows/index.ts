@@ -7,7 +7,6 @@ import { changeRide, requestRide } from './ride/request-ride.js';
 
 export { accessToken } from './access-token.js';
 export { accountWatch } from './account-watch.js';
-export { operatorEvents } from './notify/operator-events.js';
 export { parkedDelivery } from './parked-delivery.js';
 export { replayGate } from './replay-gate.js';
 export { subscription } from './subscription/subscription.js';

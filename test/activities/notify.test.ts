@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import { createNotifyActivities, createOperatorActivities } from '../../src/activities/notify.js';
-import type { Need } from '../../src/domain/notify/operator.js';
-import type { NotifyInput, NotifyOutcome } from '../../src/notify-http/sender.js';
+import { createNotifyActivities } from '../../src/activities/notify.js';
+import type { NotifyOutcome } from '../../src/notify-http/sender.js';
 import { attemptOnce, start } from './temporal.js';
 
 const url = 'https://orders.example.com:8443/hooks/s3cret-path?token=s3cret-query';
@@ -51,55 +50,10 @@ it.each<[string, number]>([
   }
 });
 
-it('a notice for the operator goes to the URL in the settings of the worker, which no failure names', async () => {
-  const input = { url: 'operator', run: 'r', number: 1, event: {} };
-  const failWith = async (operatorUrl: string | null) => {
-    const sent: string[] = [];
-    const send = async ({ url: to }: NotifyInput) => {
-      sent.push(to);
-      return answered(410);
-    };
-    const { notifyUrl } = createNotifyActivities({ send, operatorUrl });
-    return { sent, failure: (await attemptOnce({}, () => notifyUrl(input))).failure };
-  };
-  const refused = { type: 'NotifyRefused', message: 'operator refused with HTTP 410.' };
-  expect(await failWith(url)).toMatchObject({ sent: [url], failure: refused });
-  const elsewhere = { type: 'OperatorUnset', nonRetryable: false, nextRetryDelay: 60_000 };
-  expect(await failWith(null)).toMatchObject({ sent: [], failure: elsewhere });
-});
-
 it('a failure names only the host of the URL', async () => {
   const unsent = (['originNotAllowed', 'addressNotAllowed', 'busy'] as const).map((kind) => ({ kind }));
   const timeout: NotifyOutcome = { kind: 'unreachable', code: 'TIMEOUT' };
   for (const outcome of [...[410, 400, 503].map((status) => answered(status)), ...unsent, timeout])
     expect((await failureOf(outcome))?.message).not.toContain('s3cret');
   expect((await failureOf(answered(400)))?.message).toBe('orders.example.com:8443 refused with HTTP 400.');
-});
-
-it('the operator is told of what the runs themselves show, whatever the list says, and only of changes', async () => {
-  const need = (workflowId: string, code: string): Need => ({
-    workflowType: 'w',
-    workflowId,
-    account: 'partner',
-    code,
-  });
-  const [old, gone, other, late] = [need('old', 'a'), need('gone', 'a'), need('other', 'a'), need('late', 'a')];
-  const changed = { ...other, code: 'b' };
-  const shown = new Map([old, changed].map((one) => [one.workflowId, one]));
-  const needs = {
-    list: async () => [other, late],
-    read: async (ids: readonly string[]) => ids.map((id) => shown.get(id) ?? null),
-  };
-  const look = (known: Need[], operatorUrl: string | null = url) => {
-    const { watchNeeds } = createOperatorActivities({ needs, operatorUrl });
-    return attemptOnce({}, () => watchNeeds({ known, everyMs: 30_000 }));
-  };
-  const changes = [
-    { before: gone, now: null },
-    { before: null, now: changed },
-  ];
-  expect((await look([old, gone])).seen).toEqual(changes);
-  const quiet = { type: 'NotYet', category: 'BENIGN', nextRetryDelay: 30_000 };
-  expect((await look([old, changed])).failure).toMatchObject(quiet);
-  expect((await look([gone], null)).failure).toMatchObject({ type: 'OperatorUnset', nonRetryable: false });
 });

@@ -5,8 +5,7 @@ import { cannotListen, InvalidInput } from '../../src/domain/errors.js';
 import { checkProgress, parseNoInput, UndecodablePayload } from '../../src/domain/input-fields.js';
 import { readJson } from '../../src/domain/json.js';
 import { parseNoticesInput } from '../../src/domain/notify/notices.js';
-import { parseOperatorEventsInput } from '../../src/domain/notify/operator.js';
-import { operator, store, toReceiver } from '../../src/domain/notify/receivers.js';
+import { store, toReceiver } from '../../src/domain/notify/receivers.js';
 import { parseFollowOrderInput, parseFollowRequest, parseReasonInput } from '../../src/domain/order/input.js';
 import { parseParkedDeliveryInput, parseRouteInput } from '../../src/domain/parked.js';
 import { parseCompanyReportInput } from '../../src/domain/report.js';
@@ -184,19 +183,12 @@ describeInput('accessToken', parseAccessTokenInput, lease, { lease: emptyLease, 
 
 describeInput('accountWatch', parseAccountWatchInput, { account: 'partner' }, {}, [{ account: 'A' }, { orders: 1 }]);
 
-const need = { workflowType: 'followOrder', workflowId: 'order/partner/1', account: 'partner', code: 'latePickup' };
-describeInput('operatorEvents', parseOperatorEventsInput, {}, { known: [need], told: 0, everyMs: 1 }, [
-  ...[{ known: {} }, { told: -1 }, { everyMs: 0 }, { every: 1 }],
-  [{ known: [{ ...need, code: '' }] }, 'known[0].code: must be a text'],
-  [{ known: [{ ...need, name: 'Ada' }] }, 'known[0]: unknown field "name"'],
-]);
-
 const at = '2031-05-01T10:00:00.000Z';
 const notice = { number: 1, at, type: 'order.changed', data: {}, to: 'https://rides.example/', isLast: false };
 const refusal = { reason: 'refused', status: 400, missedAt: at, why: 'HTTP 400' };
 const waiting = { waiting: [notice, { ...notice, to: store, resentAt: at }], isEnded: false, maxWaiting: 3 };
 const none = { ...waiting, missed: null, gone: null };
-describeInput('notices', parseNoticesInput, none, { kept: [{ notice: { ...notice, to: operator }, ...refusal }] }, [
+describeInput('notices', parseNoticesInput, none, { kept: [{ notice: { ...notice, to: store }, ...refusal }] }, [
   ...[{ waiting: {} }, { isEnded: 'no' }, { maxWaiting: -1 }, { kept: 1 }, { more: 1 }, { missed: 1 }],
   [{ gone: 'a stranger' }, 'gone: must be an https URL'],
   [{ waiting: [{ ...notice, number: -1 }] }, 'waiting[0].number: must be a whole number'],

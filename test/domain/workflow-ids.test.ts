@@ -151,7 +151,6 @@ it('an id that no program reads back has the spelling that other programs rely o
   expect(ids.changeRideId({ account: business, requestId: 'trip-9', changeId })).toBe(
     `change/business/trip-9/${changeId}`,
   );
-  expect(ids.operatorEventsId('rides')).toBe('operator/rides');
 });
 
 it('the watch of an account and its queues bear the name of the main task queue', () => {

@@ -14,10 +14,7 @@ import { account, completes, goesOn, requestedRide } from '../support/ride/rides
 import { webhookEnv } from '../support/subscription/subscriptions.js';
 
 const receiver = useNotifyReceiver();
-const stack = useOrderStack(() => {
-  const FARETRAIL_OPERATOR_URL = `${receiver.origin}/operator?key=s3cret`;
-  return { env: { ...webhookEnv(), ...receiver.env, FARETRAIL_OPERATOR_URL } };
-});
+const stack = useOrderStack(() => ({ env: { ...webhookEnv(), ...receiver.env } }));
 afterEach(() => {
   stack.sandbox.clearFaults();
   stack.sandbox.setRideSettings({ script: null });
@@ -257,48 +254,12 @@ describe('the command attention', () => {
     });
   });
 
-  async function park() {
-    const parked = { account, ...newDelivery(), reason: 'noOrderId', sealed: 'x' };
-    const start = { workflowId: parkedDeliveryId(parked), taskQueue: stack.config.taskQueue, args: [parked] };
-    return { ...parked, handle: await stack.client.workflow.start('parkedDelivery', start) };
-  }
-
   it('shows a delivery that is parked', async () => {
-    const { deliveryId: id, receivedAt: since, handle } = await park();
+    const parked = { account, ...newDelivery(), reason: 'noOrderId', sealed: 'x' };
+    const { deliveryId: id, receivedAt: since } = parked;
+    const start = { workflowId: parkedDeliveryId(parked), taskQueue: stack.config.taskQueue, args: [parked] };
+    const handle = await stack.client.workflow.start('parkedDelivery', start);
     await shows(handle, { kind: 'parked', id, code: 'noOrderId', since });
-  });
-
-  it('shows what the operator is told too, by a signed notice when it comes and when it goes', async () => {
-    const orderId = stack.newOrder('business', [['Driving', 0]]);
-    stack.sandbox.setFault({ kind: 'forbidden', orderId });
-    const handle = await stack.follow('business', orderId);
-    const { handle: parked } = await park();
-    const { taskQueue } = stack.config;
-    const start = { workflowId: `operator/${taskQueue}/test`, taskQueue, args: [{ everyMs: 200 }] };
-    const telling = await stack.client.workflow.start('operatorEvents', start);
-    const told = () => {
-      const mine = receiver.received.filter(({ id }) => id.startsWith(`msg_${telling.firstExecutionRunId}_`));
-      expect(mine.every(({ path }) => path === '/operator?key=s3cret')).toBe(true);
-      const about = ({ event }: (typeof mine)[number]) => event.data as unknown as Record<string, string>;
-      return mine.map((one) => [one.event.type, about(one).workflowId, about(one).code]);
-    };
-    const came = [
-      ['attention.raised', handle.workflowId, 'forbidden'],
-      ['delivery.parked', parked.workflowId, 'noOrderId'],
-    ];
-    await expect.poll(told, patient).toEqual(expect.arrayContaining(came));
-    await parked.terminate();
-    stack.sandbox.clearFaults();
-    stack.sandbox.setStatus('business', orderId, 'Completed');
-    const went = [
-      ['attention.cleared', handle.workflowId, 'forbidden'],
-      ['attention.cleared', parked.workflowId, 'noOrderId'],
-    ];
-    await handle.terminate();
-    await expect.poll(told, patient).toEqual(expect.arrayContaining(went));
-    const aboutThese = told().filter(([, id]) => id === handle.workflowId || id === parked.workflowId);
-    expect(aboutThese).toHaveLength(4);
-    await telling.terminate();
   });
 
   it('shows a subscription that waits for a token, and the token or the watch of the account, while credentials are refused', async () => {

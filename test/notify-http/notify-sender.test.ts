@@ -51,17 +51,6 @@ it('a notice is signed so that its receiver can verify it with any of its secret
   }
 });
 
-it('the sender calls the one URL of the operator, and nothing else at its origin, signed like notices', async () => {
-  const { base, kept } = await serveAndKeep();
-  const send = senderTo(base, { origins: [], operatorUrl: `${base}/operator?key=s3cret` });
-  expect(await send('/operator?key=s3cret')).toMatchObject({ kind: 'answered', status: 204 });
-  for (const path of ['/', '/operator', '/operator?key=s3cret&x'])
-    expect(await send(path)).toEqual({ kind: 'originNotAllowed' });
-  const [{ headers, body } = { headers: {}, body: '' }, ...others] = kept;
-  expect(others).toEqual([]);
-  expect(verifierAt(base, secrets[0] as Buffer).verify(body, headers as Record<string, string>)).toEqual(event);
-});
-
 it('the sender follows no redirect', async () => {
   const elsewhere = await serveAndKeep();
   const { base } = await serveAndKeep((_, response) => {

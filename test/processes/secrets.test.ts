@@ -13,14 +13,11 @@ import { useFleet } from '../support/worker/fleet.js';
 
 let metricsPort: number;
 const receiver = useNotifyReceiver();
-const operatorPath = 'path-of-the-operator-which-is-a-secret';
 const tokens = { tokenLifetimeSeconds: 5 };
 const fleet = useFleet(0, { sandbox: { partner: tokens, business: tokens } });
 beforeAll(async () => {
   metricsPort = await freePort();
-  const FARETRAIL_OPERATOR_URL = `${receiver.origin}/${operatorPath}`;
-  const ports = { FARETRAIL_LOG_LEVEL: 'trace', FARETRAIL_METRICS_PORT: String(metricsPort) };
-  Object.assign(fleet.env, receiver.env, ports, { FARETRAIL_OPERATOR_URL });
+  Object.assign(fleet.env, receiver.env, { FARETRAIL_LOG_LEVEL: 'trace', FARETRAIL_METRICS_PORT: String(metricsPort) });
   await fleet.addWorker();
 }, 60_000);
 
@@ -33,7 +30,6 @@ function secrets(): Record<string, string> {
     businessSecret: business.clientSecret,
     notifySecret: fleet.env.FARETRAIL_NOTIFY_SECRETS?.split(':')[1] ?? '',
     sealingKey: fleet.env.FARETRAIL_SEALING_KEYS?.split(':')[1] ?? '',
-    operatorPath,
     driverName: fakeDriver.name,
     driverPhone: fakeDriver.phone,
   };

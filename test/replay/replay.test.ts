@@ -50,8 +50,7 @@ for (const [group, paths] of Object.entries(groups)) {
     let stack: OrderStack;
     beforeAll(async () => {
       // Tokens of a minute, so that an idle lease ends in two.
-      const FARETRAIL_OPERATOR_URL = `${receiver.origin}/operator`;
-      const env = { ...webhookEnv(), ...receiver.env, FARETRAIL_OPERATOR_URL };
+      const env = { ...webhookEnv(), ...receiver.env };
       stack = await startOrderStack({
         sandbox: { business: { tokenLifetimeSeconds: 60 } },
         env,

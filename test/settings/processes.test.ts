@@ -29,7 +29,7 @@ it('an ingress ignores the settings of a worker: it sends no notice, and holds n
   const ofWorker = { ...sealingEnv, ...notifyEnv, FARETRAIL_METRICS_PORT: '1', FARETRAIL_PUBLIC_URL: '' };
   const config = loadIngressConfig({ ...businessEnv, ...webhookEnv, ...ofWorker });
   expect(config.sealingKeys).toBeNull();
-  expect(config.notify).toEqual({ origins: [], secrets: null, allowsPrivate: false, operator: null });
+  expect(config.notify).toEqual({ origins: [], secrets: null, allowsPrivate: false });
   expect('clientSecret' in config.accounts[0]).toBe(false);
 });
 

@@ -119,7 +119,6 @@ describe('a secret is not shown', () => {
       FARETRAIL_SEALING_KEYS: keys,
       FARETRAIL_PAYLOAD_KEYS: `p1:${encodedKey(3)}`,
       FARETRAIL_CODEC_TOKEN: 'token-of-the-codec-endpoint-with-32-letters',
-      FARETRAIL_OPERATOR_URL: 'https://ops.example/hooks/HIDDEN?key=HIDDEN',
       FARETRAIL_STORE_URL: 'postgresql://faretrail:HIDDEN@db.example/rides',
     };
     const readFile = files({ 'accounts.json': JSON.stringify({ accounts: { acme } }), '/run/a': 'acme-secret' });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { type Env, loadConfig, loadWorkerConfig } from '../../src/config.js';
+import { type Env, loadConfig } from '../../src/config.js';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
-import { businessEnv, expectProblem, files, notifyEnv, partnerEnv, problemsOf, sealingEnv } from './env.js';
+import { businessEnv, expectProblem, files, notifyEnv, partnerEnv } from './env.js';
 
 describe('the configuration', () => {
   it('has the documented default for everything that is not set', () => {
     expect(loadConfig({})).toEqual({
       ...{ accounts: [], profile: defaultContractProfile, taskQueue: 'faretrail', deployment: null },
       ...{ sealingKeys: null, webhookKeys: null, payloads: { keys: null, encrypts: false } },
-      notify: { origins: [], secrets: null, allowsPrivate: false, operator: null },
+      notify: { origins: [], secrets: null, allowsPrivate: false },
       desk: { host: '127.0.0.1', port: 8482, url: null, login: null, temporalUi: null },
       codec: { host: '127.0.0.1', port: 8481, origins: ['http://localhost:8233', 'http://127.0.0.1:8233'] },
       ...{ publicUrl: null, ingressHost: '127.0.0.1', ingressPort: 8480, ingressMetricsPort: null },
@@ -117,27 +117,6 @@ describe('a setting that is wrong', () => {
     [{ ...businessEnv, FARETRAIL_BUSINESS_ID: '42' }, 'FARETRAIL_BUSINESS_ID: must be the UUID of the company'],
   ])('is one problem beside settings that are right: %j', (env, problem) => {
     expectProblem(() => loadConfig(env), problem);
-  });
-});
-
-describe('the URL of the operator', () => {
-  const url = 'https://ops.example/hooks/HIDDEN?key=HIDDEN';
-
-  it('is from a variable or a file, and needs the secrets that sign', () => {
-    const file = loadConfig({ FARETRAIL_OPERATOR_URL_FILE: '/run/url' }, () => `${url}\n`).notify.operator;
-    const operators = [loadConfig({ FARETRAIL_OPERATOR_URL: url }).notify.operator, file];
-    expect(operators.map((operator) => operator?.url)).toEqual([url, url]);
-    const env = { ...partnerEnv, ...sealingEnv, FARETRAIL_OPERATOR_URL: url };
-    expectProblem(() => loadWorkerConfig(env), 'FARETRAIL_NOTIFY_SECRETS: missing');
-  });
-
-  it.each([
-    ['http://ops.example/HIDDEN', 'must be an https URL'],
-    ['https://u:HIDDEN@ops.example/', 'must be an https URL'],
-    ['http://127.0.0.1:9000/HIDDEN', 'is a loopback address; set FARETRAIL_NOTIFY_PRIVATE=true'],
-  ])('is not %s', (value, problem) => {
-    expectProblem(() => loadConfig({ FARETRAIL_OPERATOR_URL: value }), `FARETRAIL_OPERATOR_URL: ${problem}`);
-    expect(problemsOf(() => loadConfig({ FARETRAIL_OPERATOR_URL: value })).join()).not.toContain('HIDDEN');
   });
 });
 

@@ -33,6 +33,7 @@ beforeAll(async () => {
 beforeEach(async ({ task }) => {
   stack = await onSkippedTime(stack, task, startStack);
   for (const seen of [stack.reads, stack.tokenRequests, stack.taken]) seen.length = 0;
+  stack.attempts.clear();
   stack.hasWatch = true;
 });
 afterAll(async () => {
@@ -71,6 +72,26 @@ describe('an order of which the watch tells each change', virtualTime, () => {
     expect((await eventsOf(handle)).length).toBeLessThanOrEqual(100);
     expect(stack.tokenRequests.length).toBeLessThanOrEqual(5);
     expect(stack.taken).toMatchObject([{ rawStatus: 'Pending', scheduledAt: null, pushed: false }]);
+  });
+});
+
+describe('a requested ride', virtualTime, () => {
+  it('of four hours reads thirteen times whether its order has ended, and once more when the order says so', async () => {
+    const ride = await stack.startRide(scripted(fourHours));
+    await expect.poll(() => stack.reads.length).toBeGreaterThan(0);
+    await stack.hint(ride.order, changesOf(fourHours));
+    expect(await ride.result()).toMatchObject({ outcome: 'completed' });
+    expect(stack.attempts.get('awaitFollowed')).toBeLessThanOrEqual(14);
+  });
+
+  it('follows its order again within half an hour after a person has terminated the run of the order', async () => {
+    const ride = await stack.startRide(() => reading('Driving'));
+    await expect.poll(() => stack.reads.length).toBeGreaterThan(0);
+    await stack.env.sleep(2 * hour);
+    await ride.order.terminate();
+    await stack.env.sleep(31 * minute);
+    expect(await ride.query('rideStatus')).toMatchObject({ followedAgain: { times: 1 } });
+    await ride.terminate();
   });
 });
 

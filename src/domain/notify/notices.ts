@@ -5,7 +5,7 @@ import type { OrderChange } from '../order/trail.js';
 import type { ReceiptAmounts } from '../report.js';
 import type { RideNotice } from '../ride/ride.js';
 import * as s from '../schema.js';
-import { shownUrl, ToSchema } from './receivers.js';
+import { shownUrl, UrlOrStoreSchema } from './receivers.js';
 
 const wholeNumber = s.wholeNumber(0, Number.MAX_SAFE_INTEGER, 'must be a whole number');
 
@@ -16,13 +16,13 @@ const NoticeSchema = s.inputOf({
   at: InstantSchema,
   type: s.text(),
   data: s.anyObject() as s.Schema<object>,
-  to: ToSchema,
+  to: UrlOrStoreSchema,
   // The run that tells it tells no more.
   isLast: s.flag,
   // When a person had it sent again. The receiver then has a day from here.
   resentAt: s.optional(InstantSchema),
 });
-/** One notice for a URL, the store or the operator. Plain JSON. */
+/** One notice for a URL or the store. Plain JSON. */
 export type Notice = s.Read<typeof NoticeSchema>;
 
 /** Reads the argument of `noticeGiven`, which any program may send; null for anything else. */
@@ -49,7 +49,7 @@ const NoticesInputSchema = s.inputOf({
   // How many more were never taken, the last one, and why.
   missed: s.nullable(s.inputOf({ count: wholeNumber, last: wholeNumber, why: s.answered() })),
   // It has answered that it wants no more notices (410).
-  gone: s.nullable(ToSchema),
+  gone: s.nullable(UrlOrStoreSchema),
   // The last notice was told.
   isEnded: s.flag,
   // The most notices that wait and are kept. All of them must fit into one payload.

@@ -30,22 +30,17 @@ export const NotifyListSchema = s.listOf(NotifySchema, 10);
 /** Stands for the store, in which each change becomes a row. */
 export const store = 'store';
 
-/** Stands for the URL of the operator, which only workers know. */
-export const operator = 'operator';
-
-const isStandIn = (to: unknown): to is string => to === store || to === operator;
-
-/** A URL, the store or the operator. */
-export const ToSchema: s.Schema<string> = {
+/** A URL, or the store. */
+export const UrlOrStoreSchema: s.Schema<string> = {
   ...ReceiverUrlSchema,
-  read: (value, at) => (isStandIn(value) ? value : ReceiverUrlSchema.read(value, at)),
+  read: (value, at) => (value === store ? store : ReceiverUrlSchema.read(value, at)),
 };
 
 /** Is the receiver a web address? */
 export const isUrlReceiver = (receiver: Notify): receiver is UrlReceiver => 'url' in receiver;
 
-/** What may be shown of a URL, the store or the operator. */
-export const shownUrl = (to: string): string => (to === store ? 'the store' : to === operator ? operator : hostOf(to));
+/** What may be shown of a URL or the store. */
+export const shownUrl = (to: string): string => (to === store ? 'the store' : hostOf(to));
 
 /** The part of a URL that we may show: the rest may be a secret of its owner. */
 const hostOf = (url: string): string => new URL(url).host.slice(0, 100);

@@ -156,11 +156,14 @@ export interface AwaitFollowedInput extends FollowOrderKey {
 /** How the run that followed an order ended. `type` is that of its failure; `NotFollowed`: a person ended the run. */
 export type FollowedEnd = { kind: 'trail'; trail: OrderTrail } | { kind: 'failed'; type: string; message: string };
 
-/** The pace of looks for the end of a run. Signals announce each change, so these looks find only a failed run. */
-export function followedPaceMs(isEndTold: boolean, attempt: number): number {
-  if (isEndTold) return Math.min(100 * 2 ** attempt, 60_000);
-  return attempt === 1 ? 5_000 : 60_000;
-}
+const longestFollowedPaceMs = 1_800_000;
+
+/**
+ * The pause after an attempt to read the end of the order's run. The run signals each change and its end, so without such a signal these
+ * attempts find only a run that was terminated or deleted. Each attempt is a billed action of Temporal Cloud: thirteen in four hours.
+ */
+export const followedPaceMs = (isEndTold: boolean, attempt: number): number =>
+  Math.min(isEndTold ? 100 * 2 ** attempt : 5_000 * 4 ** (attempt - 1), longestFollowedPaceMs);
 
 const stageTexts: Record<RideStanding['stage'], string> = {
   requesting: 'is being ordered',

@@ -128,6 +128,10 @@ export function createNotifier<Subject, Told extends object>(telling: Telling<Su
       if (last) tellThese([], true, toNotice(subject), null);
       return true;
     },
+    /** Sends this to workflows beside the notices. */
+    signal(to: readonly SignalReceiver[], payload: object): void {
+      enqueue(to.map((one) => () => signal(one, payload)));
+    },
     /** Tells only the store, if it was added. */
     tellStore(event: NoticeEvent): void {
       if (hasStore) enqueue(toRuns([store], event));
@@ -186,15 +190,13 @@ async function isTaken(workflowId: string, name: string, notice: object): Promis
 
 /** Which run of `notices` sends a notice, and how to start it. */
 interface NoticesRun {
-  /** Null: that of the operator. */
-  account: AccountName | null;
+  account: AccountName;
   receiver: string;
   isBegun: boolean;
   maxWaiting: number;
 }
 
-/** Gives a notice to the run that sends it, and starts that run for the first one. */
-export async function give({ account, receiver, isBegun, maxWaiting }: NoticesRun, notice: Notice): Promise<Missed> {
+async function give({ account, receiver, isBegun, maxWaiting }: NoticesRun, notice: Notice): Promise<Missed> {
   const { workflowId: about, firstExecutionRunId: firstRunId } = workflowInfo();
   const workflowId = noticesId({ about, firstRunId, receiver });
   if (isBegun && (await isTaken(workflowId, noticeGivenSignal.name, notice))) return null;
@@ -204,7 +206,7 @@ export async function give({ account, receiver, isBegun, maxWaiting }: NoticesRu
       workflowId,
       args: [noticesSince(notice, maxWaiting)],
       parentClosePolicy: 'ABANDON',
-      typedSearchAttributes: account === null ? [] : [{ key: rideAccountKey, value: account }],
+      typedSearchAttributes: [{ key: rideAccountKey, value: account }],
       staticSummary: shownText(`Notices about ${about} to ${shownUrl(notice.to)}`.slice(0, 200)),
     });
     return null;

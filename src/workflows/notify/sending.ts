@@ -12,7 +12,7 @@ import {
 } from '@temporalio/workflow';
 import type { NotifyActivities, StoreActivities } from '../../activities/notify.js';
 import type { MissedReason, Notice, NoticeFate, StoredChange } from '../../domain/notify/notices.js';
-import { operator, shownUrl, store } from '../../domain/notify/receivers.js';
+import { shownUrl, store } from '../../domain/notify/receivers.js';
 import { whenFailed } from '../run-kit.js';
 
 /** Sends one notice to its URL, the store or the operator, with as many attempts as it takes. `run`: the first run of those that tell it. Cancelled, it lets a
@@ -42,7 +42,7 @@ async function requestNotice(
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     summary: `Tell ${shownUrl(url)} of change ${number}`,
   });
-  const origin = url === operator ? operator : new URL(url).origin;
+  const { origin } = new URL(url);
   const telling = notifyUrl({ url, event: { type, timestamp: at, data }, run, number }).then((): NoticeFate => {
     countNotices({ outcome: 'told', origin });
     return { kind: 'told' };

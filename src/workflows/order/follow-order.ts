@@ -4,6 +4,7 @@ import {
   condition,
   isCancellation,
   log,
+  patched,
   setHandler,
   sleep,
 } from '@temporalio/workflow';
@@ -13,6 +14,7 @@ import { maxReceivers, withDeliveries, withObservation, withRequest } from '../.
 import { type FollowOrderInput, parseReasonInput, readFollowRequest } from '../../domain/order/input.js';
 import { expiresAt, type OrderObservation, type OrderTrail, seenBy, withoutDriver } from '../../domain/order/trail.js';
 import { readSeenChange } from '../../domain/watch.js';
+import { isRideReceiver } from '../../domain/workflow-ids.js';
 import { listenToDeliveries } from '../delivery-inbox.js';
 import {
   changeSeenSignal,
@@ -55,7 +57,7 @@ export async function followOrder(input: FollowOrderInput, progress?: FollowOrde
     }
     return await close(follow);
   } catch (error) {
-    if (isCancellation(error)) await follow.notifier.settled();
+    if (isCancellation(error)) await tellRides(follow);
     throw error;
   } finally {
     forgetDriver(follow);
@@ -202,6 +204,14 @@ async function failAsUnknown(follow: Follow): Promise<void> {
   const { account, orderId } = follow.input;
   const message = `The service does not know order ${orderId} at account ${account}. Check the id and the account.`;
   throw ApplicationFailure.nonRetryable(message, 'OrderNotFound');
+}
+
+/** A cancelled run sends no last notice. Its ride follows the order again, and would find the end up to half an hour later. */
+async function tellRides({ input: { account, orderId }, inbox, notifier }: Follow): Promise<void> {
+  const rides = inbox.receivers.filter((receiver) => isRideReceiver(receiver, account));
+  if (rides.length > 0 && patched('cancelled-order-tells-ride'))
+    notifier.signal(rides, { account, orderId, ended: true });
+  await notifier.settled();
 }
 
 async function close(follow: Follow): Promise<OrderTrail> {

@@ -41,8 +41,8 @@ export async function startFollowing(ride: Ride): Promise<void> {
 /** Waits for the end of the run that follows the order. Undefined if `mustLeave` became true first. */
 export async function awaitEnd(ride: Ride, mustLeave: () => boolean): Promise<FollowedEnd | undefined> {
   for (;;) {
-    const { isEndTold } = ride;
-    const isNews = (): boolean => mustLeave() || (ride.isEndTold && !isEndTold);
+    const { isEndTold, checks } = ride;
+    const isNews = (): boolean => mustLeave() || (ride.isEndTold && !isEndTold) || ride.checks > checks;
     const { awaitFollowed } = following('Wait for the end of the order');
     const end = await unless(isNews, () => awaitFollowed({ ...orderKey(ride), isEndTold }));
     if (end !== undefined || mustLeave()) return end;

@@ -95,6 +95,7 @@ function open(rawInput: RequestRideInput, { limits, carried }: RequestRideProgre
     isSent: carried !== undefined,
     isWithdrawn: false,
     isEndTold: false,
+    checks: 0,
     resolution: null,
     resolvedBy: null,
     isResolving: false,

@@ -68,6 +68,8 @@ export interface Ride {
   isWithdrawn: boolean;
   /** The run of the order has announced its end. */
   isEndTold: boolean;
+  /** How often something suggested that the order's run has ended without a signal. */
+  checks: number;
   /** A person's decision for the main body, and the id of the last update that made one. */
   resolution: RideResolution | null;
   resolvedBy: string | null;

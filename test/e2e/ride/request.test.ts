@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { RequestRideInput } from '../../../src/domain/ride/input.js';
 import { followOrderId } from '../../../src/domain/workflow-ids.js';
@@ -8,6 +8,7 @@ import type { RequestRideProgress } from '../../../src/workflows/ride/request-ri
 import { newRide } from '../../dev/sandbox/booking-calls.js';
 import { startToldWorkflow } from '../../support/notify/receiver.js';
 import type { FollowHandle } from '../../support/order/stack.js';
+import { patient } from '../../support/patience.js';
 import {
   account,
   completes,
@@ -16,6 +17,7 @@ import {
   goesOn,
   lifeOf,
   ordersOf,
+  type RideRun,
   requestedRide,
   rideUnderWay,
   shortLimits,
@@ -108,7 +110,7 @@ describe('the run of the order', () => {
     const { firstExecutionRunId } = await stack.follow('business', orderId);
     await stands(handle, { stage: 'following', status: 'Routing' });
     const looks = async () => (await pendingOf(handle))[0]?.attempt;
-    await expect.poll(looks).toBeGreaterThan(2); // from here on it looks once a minute
+    await expect.poll(looks).toBeGreaterThan(1); // the next looks come 20 s later, then 80 s
     stack.sandbox.setStatus('business', orderId, 'Completed');
     const started = Date.now();
     expect(await handle.result()).toMatchObject({ orderId, outcome: 'completed' });
@@ -140,21 +142,21 @@ describe('the run of the order', () => {
 
   const deleteRun = ({ workflowId }: Pick<FollowHandle, 'workflowId'>) =>
     stack.client.workflowService.deleteWorkflowExecution({ namespace: 'default', workflowExecution: { workflowId } });
-  const waysToBreakOff: ((run: ReturnType<typeof runOf>) => Promise<unknown>)[] = [
-    (run) => run.terminate(),
-    (run) => run.cancel(),
-    deleteRun,
+  /** Nobody tells the ride of a run that was terminated or deleted, so the test does: the next look may be half an hour away. */
+  const waysToBreakOff: { breakOff(run: ReturnType<typeof runOf>): Promise<unknown>; tells: boolean }[] = [
+    { breakOff: (run) => run.terminate(), tells: false },
+    { breakOff: (run) => run.cancel(), tells: true },
+    { breakOff: deleteRun, tells: false },
   ];
   it('is replaced by the ride as often as a person terminates, cancels or deletes it, and the ride has the right end', async () => {
-    const rides = waysToBreakOff.map(async (breakOff) => {
+    const rides = waysToBreakOff.map(async ({ breakOff, tells }) => {
       const { handle, requestId } = await rideUnderWay(stack, {}, { maxEvents: 20 });
       const orderId = (await standingOf(handle)).orderId ?? expect.fail('no order');
       const run = runOf(orderId);
       for (let times = 1; times <= 2; times += 1) {
         const { runId } = await run.describe();
         await breakOff(run);
-        // It would be found by the next look, which may be a minute away.
-        await handle.signal('rideOrderChanged', { account, orderId, outcome: 'stopped' } as never);
+        if (!tells) await handle.signal('rideOrderChanged', { account, orderId, outcome: 'stopped' } as never);
         await stands(handle, { stage: 'following', followedAgain: { times, reason: /^NotFollowed: / } });
         await expect.poll(() => run.describe()).not.toMatchObject({ runId });
         await expect.poll(() => run.query('orderTrail')).toMatchObject({ reference: requestId, status: 'Routing' });
@@ -164,6 +166,28 @@ describe('the run of the order', () => {
       expect(ordersOf(stack, requestId)).toHaveLength(1);
     });
     await Promise.all(rides);
+  });
+
+  it.each<[string, (ride: RideRun, run: ReturnType<typeof runOf>) => Promise<unknown>]>([
+    ['a person cancels it', (_, run) => run.cancel()],
+    [
+      'a caller changes its ride after a person has terminated it',
+      async (ride, run) => {
+        await run.terminate();
+        expect(await ride.executeUpdate('cancelRide')).toMatchObject({ outcome: 'cancelled' });
+      },
+    ],
+  ])('is replaced at once when %s, long before the next look', async (_, breakOff) => {
+    const { handle } = await rideUnderWay(stack);
+    const orderId = (await standingOf(handle)).orderId ?? expect.fail('no order');
+    const looks = async () => (await pendingOf(handle))[0]?.attempt;
+    await vi.waitFor(async () => expect(await looks()).toBeGreaterThan(2), patient); // the next look comes 20 s later
+    const brokenOffAt = Date.now();
+    await breakOff(handle, runOf(orderId));
+    await stands(handle, { followedAgain: { times: 1, reason: /^NotFollowed: / } });
+    expect(Date.now() - brokenOffAt).toBeLessThan(15_000);
+    stack.sandbox.setStatus('business', orderId, 'Completed');
+    await handle.result();
   });
 
   it('ends the ride when a person stops it', async () => {

@@ -5,7 +5,7 @@ import type { parkedDelivery } from '../../../src/workflows/parked-delivery.js';
 import { deliver, newDelivery, newReport, reported } from '../../support/delivery/deliveries.js';
 import type { OrderStack, Place } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
-import { attributeOf, eventsOf, pendingOf } from '../../support/runs.js';
+import { attributeOf, pendingOf } from '../../support/runs.js';
 import { cancelled, completed, ended, type Paths } from './path.js';
 
 type Reported = Parameters<typeof reported>[1];
@@ -100,21 +100,6 @@ const parkedPaths: Paths = {
     return await completed(handle);
   },
   'parked-expired': (stack) => completed(parked(stack, {}, { keptMs: 1_000 })),
-  async 'operator-told-of-a-parked-delivery'(stack) {
-    const about = await parked(stack);
-    const args = [{ everyMs: 200 }];
-    const start = { workflowId: `operator/${about.workflowId}`, taskQueue: stack.config.taskQueue, args };
-    const run = await stack.client.workflow.start('operatorEvents', start);
-    const changes = (least: number) =>
-      vi.waitFor(async () => {
-        const completed = (await eventsOf(run)).filter((event) => event.activityTaskCompletedEventAttributes);
-        expect(completed.length).toBeGreaterThanOrEqual(least);
-      }, patient);
-    await changes(1);
-    await about.terminate();
-    await changes(2);
-    return await cancelled(run);
-  },
   'parked-with-bad-input': (stack) => ended(parked(stack, { reason: 'unlucky' })),
 };
 

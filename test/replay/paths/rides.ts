@@ -95,6 +95,23 @@ export const ridePaths: Paths = {
     await stands(handle, { followedAgain: { times: 1 } });
     return await cancelledRide(handle);
   },
+  async 'ride-followed-again-after-a-change'(stack) {
+    const { handle } = await rideUnderWay(stack);
+    const { orderId } = await standingOf(handle);
+    await stack.client.workflow.getHandle(`order/business/${orderId}`).terminate('recorded');
+    return await cancelledRide(handle);
+  },
+  async 'order-cancelled-that-a-ride-awaits'(stack) {
+    const { handle } = await rideUnderWay(stack);
+    const { orderId } = await standingOf(handle);
+    const workflowId = `order/business/${orderId}`;
+    const { runId } = await stack.client.workflow.getHandle(workflowId).describe();
+    const run = stack.client.workflow.getHandle(workflowId, runId);
+    await run.cancel();
+    await stands(handle, { followedAgain: { times: 1 } });
+    await handle.terminate();
+    return await ended(run);
+  },
   'change-of-a-ride': async (stack) => completed(cancelFor(stack, (await rideUnderWay(stack)).requestId)),
   'change-of-no-ride': (stack) => ended(cancelFor(stack, 'nobody-asked-for-it')),
   'change-with-bad-input': (stack) => ended(cancelFor(stack, 'nobody-asked-for-it', { reason: 'late' })),

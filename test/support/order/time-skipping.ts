@@ -65,6 +65,8 @@ interface Played {
   onTokenRequest: (now: number) => TokenReply;
   /** When each order was read first. */
   firstReads: Map<string, number>;
+  /** Attempts of activities that have begun, by type. */
+  attempts: Map<string, number>;
   /** What runs handed to the watch. */
   taken: WatchOrderInput[];
   /** Does a worker with the watch take orders? */
@@ -126,6 +128,7 @@ export async function startTimeSkippingStack(more: WorkerEnv = {}) {
     tokenRequests: [],
     onTokenRequest: () => ({ accessToken: randomUUID(), lifetimeMs: 3_600_000 }),
     firstReads: new Map(),
+    attempts: new Map(),
     taken: [],
     hasWatch: true,
   };
@@ -248,8 +251,11 @@ async function startWorker(
   // The server's clock: that of this process stands still while time is skipped.
   const startedAt = new AsyncLocalStorage<number>();
   const now = () => startedAt.getStore() ?? Number.NaN;
-  const execute: ActivityInboundCallsInterceptor['execute'] = async (input, next) =>
-    startedAt.run(await env.currentTimeMs(), () => next(input));
+  const execute: ActivityInboundCallsInterceptor['execute'] = async (input, next) => {
+    const { activityType } = activityInfo();
+    stack.attempts.set(activityType, (stack.attempts.get(activityType) ?? 0) + 1);
+    return startedAt.run(await env.currentTimeMs(), () => next(input));
+  };
   const rideApi: RideApi = {
     ...createRideApi({ profile: config.profile }),
     async requestToken() {
