@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAuthorizedCall, createQuietTimes } from '../../src/activities/authorized-call.js';
 import { createOrderReader } from '../../src/activities/order.js';
-import type { TokenSource } from '../../src/activities/token.js';
+import type { TokenSource } from '../../src/activities/token-source.js';
 import { UnusableReply } from '../../src/contracts/unusable-reply.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../src/ride-api/errors.js';
@@ -172,23 +172,31 @@ describe('while the account has to wait', () => {
     return stage;
   }
 
-  it.each([
-    ['after a delivery', {}, 599],
-    ['for a person, whose wait is short,', { forPerson: true }, 40],
-  ])('a read %s is sent when the wait is over, which is not its answer', async (_, manner, seconds) => {
-    const stage = await quietStage(seconds);
-    const attempts = await stage.run(aRead({ ...shown, ...manner }));
+  it('a read after a delivery is sent when the wait is over, which is not its answer', async () => {
+    const stage = await quietStage(599);
+    const attempts = await stage.run(aRead(shown));
     expect(attempts.at(-1)?.seen).toMatchObject({ kind: 'reading' });
-    expect(stage.asked).toEqual([start + seconds * 1_000]);
+    expect(stage.asked).toEqual([start + 599_000]);
   });
 
-  it.each([shown, {}])('a read for a person is answered at once with the end of a long wait', async (run) => {
-    const stage = await quietStage(599);
-    const { seen } = await stage.attempt(aRead({ ...run, forPerson: true }));
-    const attention = { code: 'upstreamUnavailable', message: expect.stringContaining('Nothing is sent until') };
-    expect(seen).toMatchObject({ kind: 'trouble', attention, notBefore: iso(start + 599_000) });
-    expect(stage.asked).toEqual([]);
+  it.each([40, 599])('a read for a person goes out at once, %i s before the end of the wait', async (seconds) => {
+    const stage = await quietStage(seconds);
+    expect((await stage.attempt(aRead({ ...shown, forPerson: true }))).seen).toMatchObject({ kind: 'reading' });
+    expect(stage.asked).toEqual([start]);
   });
+});
+
+it('a read for a person that fails is answered with the trouble at once, as brief where the run does not show it', async () => {
+  const brief = { code: 'upstreamUnavailable', failures: 1 };
+  for (const [run, expected] of [
+    [{}, { brief }],
+    [{ attention: 'upstreamUnavailable' as const }, {}],
+  ] as const) {
+    const stage = stageWith([apiError('UPSTREAM_FAILED')]);
+    const { seen } = await stage.attempt(aRead({ ...run, forPerson: true }));
+    expect(seen).toMatchObject({ kind: 'trouble', attention: { code: 'upstreamUnavailable' }, ...expected });
+    expect(Object.keys(seen as object).includes('brief')).toBe('brief' in expected);
+  }
 });
 
 it('a read for a person is sent at once, though its run waits after trouble', async () => {
