@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAuthorizedCall, createQuietTimes } from '../../src/activities/authorized-call.js';
 import { createOrderReader } from '../../src/activities/order.js';
-import type { TokenSource } from '../../src/activities/token-source.js';
+import type { TokenSource } from '../../src/activities/token.js';
 import { UnusableReply } from '../../src/contracts/unusable-reply.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../src/ride-api/errors.js';
