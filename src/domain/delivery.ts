@@ -11,6 +11,8 @@ export const DeliveryNoticeSchema = s.answerOf({
   eventType: shortText,
   receivedAt: InstantSchema,
   status: s.absentOr(shortText),
+  // It stands for this many deliveries, itself included. Absent: for one.
+  standsFor: s.absentOr(s.wholeNumber()),
 });
 
 /** Argument of the signal `deliveryReceived`. */
@@ -70,7 +72,26 @@ export const toDeliveryNotice = ({
   ...(traceparent !== undefined && { traceparent }),
 });
 
+/** The most notices in one signal: about 40 KiB, and at most 425 KiB. */
+const noticesPerSignal = 250;
+
+/** What a run gets of the deliveries that wait for it: the oldest and the newest. The oldest also stands for those between. */
+export function toDeliveryNotices(deliveries: readonly Delivery[]): DeliveryNotice[] {
+  const leftOut = Math.max(0, deliveries.length - noticesPerSignal);
+  const [oldest, ...others] = deliveries.map(toDeliveryNotice);
+  if (oldest === undefined || leftOut === 0) return deliveries.map(toDeliveryNotice);
+  return [{ ...oldest, standsFor: leftOut + 1 }, ...others.slice(leftOut)];
+}
+
+/** For how many deliveries these notices stand. */
+export const deliveriesIn = (notices: readonly DeliveryNotice[]): number =>
+  notices.reduce((sum, { standsFor = 1 }) => sum + standsFor, 0);
+
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 256;
+
+/** A wrong number must not spoil the counts for good. */
+const isCount = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) > 1 && Number(value) <= 1e6;
 
 /**
  * Reads the argument of the signal `deliveryReceived`, which any program may send. Never throws, since an error would end or block
@@ -86,6 +107,7 @@ export function readDeliveries(value: unknown, now: string): DeliveryNotice[] {
       eventType: isText(item.eventType) ? item.eventType : 'unknown',
       receivedAt: readInstant(item.receivedAt) ?? now,
       ...(isText(item.status) ? { status: item.status } : {}),
+      ...(isCount(item.standsFor) ? { standsFor: item.standsFor } : {}),
     };
   });
 }
@@ -117,7 +139,7 @@ export function countDeliveries(
   const duplicates = deliveries.length - fresh.length;
   return {
     fresh,
-    counts: { received: received + deliveries.length, duplicate: duplicate + duplicates },
+    counts: { received: received + deliveriesIn(deliveries), duplicate: duplicate + duplicates },
     seenDeliveries: [...known].slice(-maxSeen),
   };
 }

@@ -17,7 +17,7 @@ it('a forwarder forwards a new delivery at once', async () => {
   const { journal, recorded } = await aScene();
   const waits: number[] = [];
   for (let made = 0; made < 20; made += 1) {
-    await journal.append(aDelivery());
+    await journal.append(aDelivery({ orderId: `${made}` }));
     const since = performance.now();
     while (recorded.delivered.length <= made) await sleep(1);
     waits.push(performance.now() - since);
