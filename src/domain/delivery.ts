@@ -5,14 +5,17 @@ import type { EventType } from './subscription/subscription.js';
 import { companyReportId, followOrderId } from './workflow-ids.js';
 
 const shortText = s.text(256);
+/** A wrong number must not spoil the counts for good. */
+const mostStoodFor = 1_000_000;
 /** One webhook delivery in the signal `deliveryReceived`. */
 export const DeliveryNoticeSchema = s.answerOf({
   deliveryId: shortText,
   eventType: shortText,
   receivedAt: InstantSchema,
   status: s.absentOr(shortText),
-  // It stands for this many deliveries, itself included. Absent: for one.
-  standsFor: s.absentOr(s.wholeNumber()),
+  standsFor: s.absentOr(
+    s.described(s.wholeNumber(2, mostStoodFor), 'So many deliveries, itself included, of which only one is listed.'),
+  ),
 });
 
 /** Argument of the signal `deliveryReceived`. */
@@ -72,8 +75,8 @@ export const toDeliveryNotice = ({
   ...(traceparent !== undefined && { traceparent }),
 });
 
-/** The most notices in one signal: about 40 KiB, and at most 425 KiB. */
-const noticesPerSignal = 250;
+/** The most notices in one signal, about 7 KB. An order has some eight changes, and clients take at most 4 MB of a history in one reply. */
+const noticesPerSignal = 50;
 
 /** What a run gets of the deliveries that wait for it: the oldest and the newest. The oldest also stands for those between. */
 export function toDeliveryNotices(deliveries: readonly Delivery[]): DeliveryNotice[] {
@@ -89,9 +92,8 @@ export const deliveriesIn = (notices: readonly DeliveryNotice[]): number =>
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 256;
 
-/** A wrong number must not spoil the counts for good. */
 const isCount = (value: unknown): value is number =>
-  Number.isInteger(value) && Number(value) > 1 && Number(value) <= 1e6;
+  Number.isInteger(value) && Number(value) > 1 && Number(value) <= mostStoodFor;
 
 /**
  * Reads the argument of the signal `deliveryReceived`, which any program may send. Never throws, since an error would end or block

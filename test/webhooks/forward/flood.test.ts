@@ -1,72 +1,27 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { type Delivery, type DeliveryNotice, deliveriesIn } from '../../../src/domain/delivery.js';
-import { createForwarder, type ForwarderOptions } from '../../../src/webhooks/forward/forwarder.js';
 import { createDirectForwarding } from '../../../src/webhooks/forward/routing.js';
-import type { JournalKey } from '../../../src/webhooks/journal/disk.js';
+import {
+  aFlood,
+  countIn,
+  type ForwardedSignal,
+  mostInTenMinutes,
+  perSecond,
+  stopClock,
+} from '../../support/delivery/flood.js';
 import { aDelivery } from '../journal/folders.js';
 import { recordedPort } from './port.js';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }));
+beforeEach(stopClock);
 afterEach(() => void vi.useRealTimers());
 
-/** Keeps deliveries in memory: the disk would take an hour for what passes here in seconds. */
-function aJournalInMemory() {
-  const entries = new Map<number, { key: JournalKey; delivery: Delivery }>();
-  let tell: (key: JournalKey) => void = () => undefined;
-  let last = 0;
-  const journal: ForwarderOptions['journal'] = {
-    keysAfter: (seq, limit) => [...entries.values()].flatMap(({ key }) => (key[0] > seq ? [key] : [])).slice(0, limit),
-    read: (keys) => keys.map((key) => ({ key, delivery: entries.get(key[0])?.delivery ?? null })),
-    remove: async (keys) => {
-      for (const [seq] of keys) entries.delete(seq);
-    },
-    onAppend: (listener) => {
-      tell = listener;
-    },
-  };
-  function append(delivery: Delivery): void {
-    last += 1;
-    const key: JournalKey = [last, delivery.account, delivery.eventType, delivery.orderId ?? ('' as never)];
-    entries.set(last, { key, delivery });
-    tell(key);
-  }
-  return { journal, append, depth: () => entries.size };
-}
-
-interface Signal {
-  about: string;
-  at: number;
-  deliveries: DeliveryNotice[];
-}
-
-/** Temporal takes signals, and no worker runs. */
-function aFlood() {
-  const signals: Signal[] = [];
-  const port: ForwarderOptions['port'] = {
-    ...recordedPort().port,
-    toRun: async ({ orderId, deliveryId, eventType }, deliveries) => {
-      signals.push({ about: orderId ?? deliveryId, at: Date.now(), deliveries });
-      return eventType === 'business_report' ? 'reported' : 'signalled';
-    },
-  };
-  const store = aJournalInMemory();
-  const forwarder = createForwarder({ journal: store.journal, port, check: async () => null });
-  forwarder.start();
-  return { ...store, signals, forwarder, of: (about: string) => signals.filter((signal) => signal.about === about) };
-}
-
-const mostInTenMinutes = (signals: readonly Signal[]) =>
-  Math.max(...signals.map(({ at: from }) => signals.filter(({ at }) => at >= from && at < from + 600_000).length));
-const countIn = (signals: readonly Signal[]) =>
-  signals.reduce((sum, { deliveries }) => sum + deliveriesIn(deliveries), 0);
-const bytesOf = ({ deliveries }: Signal) => Buffer.byteLength(JSON.stringify({ deliveries }));
+const bytesOf = ({ deliveries }: ForwardedSignal) => Buffer.byteLength(JSON.stringify({ deliveries }));
 
 it('an hour with 80 deliveries a second for one order is some 150 signals with all of them, and delays no other order', {
   timeout: 120_000,
 }, async () => {
   const { append, signals, of, depth, forwarder } = aFlood();
   for (let second = 0; second < 3_600; second += 1) {
-    for (let one = 0; one < 80; one += 1) append(aDelivery({ orderId: 'flooded', status: 'Driving' }));
+    for (let one = 0; one < perSecond; one += 1) append(aDelivery({ orderId: 'flooded', status: 'Driving' }));
     const other = `other ${second}`;
     const sentAt = Date.now();
     append(aDelivery({ orderId: other }));
@@ -75,11 +30,11 @@ it('an hour with 80 deliveries a second for one order is some 150 signals with a
   }
   await vi.advanceTimersByTimeAsync(31_000);
   const flooded = of('flooded');
-  expect(countIn(flooded)).toBe(3_600 * 80);
+  expect(countIn(flooded)).toBe(3_600 * perSecond);
   expect(depth()).toBe(0);
   expect(mostInTenMinutes(flooded)).toBeLessThanOrEqual(40);
   expect(flooded.length).toBeLessThanOrEqual(160);
-  expect(Math.max(...flooded.map(bytesOf))).toBeLessThan(64 * 1_024);
+  expect(Math.max(...flooded.map(bytesOf))).toBeLessThan(16 * 1_024);
   const ids = flooded.flatMap(({ deliveries }) => deliveries.map(({ deliveryId }) => deliveryId));
   expect(new Set(ids).size, 'no delivery goes twice').toBe(ids.length);
   expect(signals.length - flooded.length).toBe(3_600);
