@@ -5,12 +5,17 @@ import type { EventType } from './subscription/subscription.js';
 import { companyReportId, followOrderId } from './workflow-ids.js';
 
 const shortText = s.text(256);
+/** A wrong number must not spoil the counts for good. */
+const mostStoodFor = 1_000_000;
 /** One webhook delivery in the signal `deliveryReceived`. */
 export const DeliveryNoticeSchema = s.answerOf({
   deliveryId: shortText,
   eventType: shortText,
   receivedAt: InstantSchema,
   status: s.absentOr(shortText),
+  standsFor: s.absentOr(
+    s.described(s.wholeNumber(2, mostStoodFor), 'So many deliveries, itself included, of which only one is listed.'),
+  ),
 });
 
 /** Argument of the signal `deliveryReceived`. */
@@ -70,7 +75,25 @@ export const toDeliveryNotice = ({
   ...(traceparent !== undefined && { traceparent }),
 });
 
+/** The most notices in one signal, about 7 KB. An order has some eight changes, and clients take at most 4 MB of a history in one reply. */
+const noticesPerSignal = 50;
+
+/** What a run gets of the deliveries that wait for it: the oldest and the newest. The oldest also stands for those between. */
+export function toDeliveryNotices(deliveries: readonly Delivery[]): DeliveryNotice[] {
+  const leftOut = Math.max(0, deliveries.length - noticesPerSignal);
+  const [oldest, ...others] = deliveries.map(toDeliveryNotice);
+  if (oldest === undefined || leftOut === 0) return deliveries.map(toDeliveryNotice);
+  return [{ ...oldest, standsFor: leftOut + 1 }, ...others.slice(leftOut)];
+}
+
+/** For how many deliveries these notices stand. */
+export const deliveriesIn = (notices: readonly DeliveryNotice[]): number =>
+  notices.reduce((sum, { standsFor = 1 }) => sum + standsFor, 0);
+
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 256;
+
+const isCount = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) > 1 && Number(value) <= mostStoodFor;
 
 /**
  * Reads the argument of the signal `deliveryReceived`, which any program may send. Never throws, since an error would end or block
@@ -86,6 +109,7 @@ export function readDeliveries(value: unknown, now: string): DeliveryNotice[] {
       eventType: isText(item.eventType) ? item.eventType : 'unknown',
       receivedAt: readInstant(item.receivedAt) ?? now,
       ...(isText(item.status) ? { status: item.status } : {}),
+      ...(isCount(item.standsFor) ? { standsFor: item.standsFor } : {}),
     };
   });
 }
@@ -117,7 +141,7 @@ export function countDeliveries(
   const duplicates = deliveries.length - fresh.length;
   return {
     fresh,
-    counts: { received: received + deliveries.length, duplicate: duplicate + duplicates },
+    counts: { received: received + deliveriesIn(deliveries), duplicate: duplicate + duplicates },
     seenDeliveries: [...known].slice(-maxSeen),
   };
 }

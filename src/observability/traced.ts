@@ -1,6 +1,7 @@
 import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import { deliveriesIn } from '../domain/delivery.js';
 import { readTraceHeader, traceHeader } from '../domain/trace-context.js';
 import type { NotifySender } from '../notify-http/sender.js';
 import type { Http } from '../ride-api/http.js';
@@ -83,7 +84,7 @@ export const traceSignals = <Port extends Pick<DeliveryPort, 'toRun'>>(port: Por
     const to = about.eventType === 'business_report' ? 'report' : 'order';
     const attributes = {
       ...{ 'messaging.system': 'temporal', 'messaging.operation.name': 'signal', 'messaging.operation.type': 'send' },
-      ...{ 'messaging.destination.name': to, 'messaging.batch.message_count': deliveries.length },
+      ...{ 'messaging.destination.name': to, 'messaging.batch.message_count': deliveriesIn(deliveries) },
       'faretrail.account': about.account,
     };
     const parent = deliveries.at(-1)?.traceparent;

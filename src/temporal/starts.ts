@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { BusinessCallInput } from '../domain/call.js';
 import { readDeliveries } from '../domain/delivery.js';
@@ -23,6 +24,7 @@ import {
 import { type OrderObservation, outcomes, seenBy } from '../domain/order/trail.js';
 import type { CompanyReportInput } from '../domain/report.js';
 import type { ChangeRideInput, RequestRideInput } from '../domain/ride/input.js';
+import { createSignalPace, type SignalPace } from '../domain/signal-pace.js';
 import {
   businessCallId,
   type CompanyReportKey,
@@ -157,11 +159,36 @@ export async function startFirst(
   return (await unlessEnded(client.workflow.start<typeof followOrder>('followOrder', options))) !== undefined;
 }
 
-/** Starts a run with `input`, or sends `input` to the open run. `again`: also after a run that was stopped or has expired. */
-export const beginFollowing = (
-  client: Client,
-  { input, taskQueue, again = false }: { input: FollowOrderInput; taskQueue: string; again?: boolean },
-): Promise<OrderBegun<unknown>> =>
+interface Following {
+  input: FollowOrderInput;
+  taskQueue: string;
+  /** Also after a run that was stopped or has expired. */
+  again?: boolean;
+}
+
+/** What a process has sent to runs by `beginFollowing`, and what waits until its run may have another signal. */
+const followings = new WeakMap<Client, { pace: SignalPace; waiting: Map<string, ReturnType<typeof send>> }>();
+
+/** Starts a run with `input`, or sends `input` to the open run. After many calls for one order the next one waits, together with its like. */
+export function beginFollowing(client: Client, following: Following): Promise<OrderBegun<unknown>> {
+  const sent = followings.get(client) ?? { pace: createSignalPace(() => performance.now()), waiting: new Map() };
+  followings.set(client, sent);
+  const { pace, waiting } = sent;
+  const workflowId = followOrderId(following.input);
+  const inPace = async () => {
+    for (let waitMs = pace.waitMs(workflowId); waitMs > 0; waitMs = pace.waitMs(workflowId)) await sleep(waitMs);
+    waiting.delete(key);
+    pace.count(workflowId);
+    return await send(client, following);
+  };
+  const key = JSON.stringify(following);
+  if (pace.waitMs(workflowId) === 0) return inPace();
+  const call = waiting.get(key) ?? inPace();
+  waiting.set(key, call);
+  return call;
+}
+
+const send = (client: Client, { input, taskQueue, again = false }: Following): Promise<OrderBegun<unknown>> =>
   beginOrder(client, {
     input,
     taskQueue,

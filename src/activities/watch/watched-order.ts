@@ -6,6 +6,7 @@ import { jitterShare, nextReadMs } from '../../domain/order/cadence.js';
 import { isBeforePickup, isNews } from '../../domain/order/concern.js';
 import { isSameStatus } from '../../domain/order/status.js';
 import type { OrderReading } from '../../domain/order/trail.js';
+import { msToSignal, withSignal } from '../../domain/signal-pace.js';
 import type { OrderCounts } from '../../domain/subscription/state.js';
 import type { SeenChange, WatchOrderInput } from '../../domain/watch.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
@@ -63,6 +64,8 @@ export class WatchedOrder {
   #streak: FailureStreak | null = null;
   /** The last hint, until the run shows what a poll finds. */
   #hint: { about: string; at: number } | null = null;
+  /** When the last hints went. */
+  #hintedAt: number[] = [];
   /** Visibility says that the run shows something else. */
   isDoubtful = false;
   readonly addedAt: number;
@@ -110,8 +113,9 @@ export class WatchedOrder {
     const streak = streakAfter(this.#streak, trouble, { shown: attention, now: now(), random: random() });
     this.#streak = streak;
     if (judge(streak, attention, now()).act === 'raise') {
-      if (!(await this.#sendHint(streak.code, { streak, unchangedAt: null }))) return 'ended';
-      this.shown = { ...this.shown, attention: streak.code };
+      const sent = await this.#sendHint(streak.code, { streak, unchangedAt: null });
+      if (sent === 'ended') return sent;
+      if (sent === 'hinted') this.shown = { ...this.shown, attention: streak.code };
     }
     return Date.parse(streak.notBefore);
   }
@@ -133,7 +137,8 @@ export class WatchedOrder {
       const unchangedAt = this.#unchangedAt === null ? null : iso(this.#unchangedAt);
       // A run that was reset has forgotten the hint, and one that has moved since, or shows other attention, may have to go back.
       const about = [runId, rawStatus, attention].join();
-      return (await this.#sendHint(about, { streak: null, unchangedAt })) ? 'hinted' : 'ended';
+      const sent = await this.#sendHint(about, { streak: null, unchangedAt });
+      return sent === 'paused' ? 'hinted' : sent; // the next poll, which is soon, tries again
     }
     this.#hint = null;
     this.#unchangedAt = now();
@@ -144,16 +149,19 @@ export class WatchedOrder {
     return isNews(reading, this.#parts.now(), this.shown, this.#parts.account.watch);
   }
 
-  async #sendHint(about: string, seen: SeenChange): Promise<boolean> {
+  /** `paused`: the run has got many hints, so the next one must wait. */
+  async #sendHint(about: string, seen: SeenChange): Promise<'hinted' | 'paused' | 'ended'> {
     const { runs, now, onHint } = this.#parts;
     if (this.#hint?.about === about) {
-      if (now() - this.#hint.at < hintAgainMs) return true;
+      if (now() - this.#hint.at < hintAgainMs) return 'hinted';
       this.#isExact = false; // the run does not see it so: it may have left the status and come back meanwhile
     }
-    if (!(await runs.changeSeen(this.shown, seen))) return false;
+    if (msToSignal(this.#hintedAt, now()) > 0) return 'paused';
+    this.#hintedAt = withSignal(this.#hintedAt, now()); // one whose answer is lost may have arrived
+    if (!(await runs.changeSeen(this.shown, seen))) return 'ended';
     this.#hint = { about, at: now() };
     onHint();
-    return true;
+    return 'hinted';
   }
 
   /** Asks the run for what visibility does not know, where that may matter. True: the run cannot say, so nothing may follow from it. */

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Delivery } from '../../domain/delivery.js';
 import { TemporalUnavailable } from '../delivery-port.js';
 import type { JournalKey } from '../journal/disk.js';
-import type { Journal } from '../journal/journal.js';
+import type { Journal, JournalEntry } from '../journal/journal.js';
 import { type CallResult, ForwardPlan, type Group, oldestOf } from './plan.js';
-import { createRouting, type Room, type RoutingPorts, ShareUsedUp } from './routing.js';
+import { createRouting, type Room, type RoutingPorts, ShareUsedUp, SignalsPaused } from './routing.js';
 
 export interface ForwarderOptions extends RoutingPorts {
   journal: Pick<Journal, 'keysAfter' | 'read' | 'remove' | 'onAppend'>;
@@ -62,9 +62,9 @@ export function createForwarder(options: ForwarderOptions) {
   /** Never rejects. */
   async function forward(group: Group): Promise<void> {
     await undefined; // so that a call never ends before the next has begun
-    const { result, gone } = await forwardOldest(group).catch((error: Error) => {
+    const { result, gone } = await forwardOldest(group).catch((error: Error): GroupForwarded => {
       onFailed?.(error);
-      return { result: 'failed' as const, gone: [] };
+      return { result: 'failed', gone: [] };
     });
     plan.over(group, result, gone);
     tryMore();
@@ -100,16 +100,36 @@ export function createForwarder(options: ForwarderOptions) {
   };
 }
 
+interface GroupForwarded {
+  result: CallResult;
+  gone: JournalKey[];
+}
+
+/** Some 20,000 deliveries, or 2 MB. */
+const readsPerCall = 4;
+
+/** Reads as many entries as one call carries: all that came for a run during a pause go along in one signal. */
+function readMany(journal: ForwarderOptions['journal'], keys: readonly JournalKey[]): JournalEntry[] {
+  const entries: JournalEntry[] = [];
+  for (let reads = 0; reads < readsPerCall && entries.length < keys.length; reads += 1) {
+    entries.push(...journal.read(keys.slice(entries.length)));
+  }
+  return entries;
+}
+
 /** Forwards the oldest deliveries of a group in one call to Temporal, as many as fit. Gives those that the journal no longer has. Rejects
  *  while the journal cannot be used. */
-function createGroupForwarding(options: ForwarderOptions, outage: ReturnType<typeof createOutageWatch>) {
+function createGroupForwarding(
+  options: ForwarderOptions,
+  outage: ReturnType<typeof createOutageWatch>,
+): (group: Group) => Promise<GroupForwarded> {
   const { journal, onFailed } = options;
   const route = createRouting(options);
 
-  return async (group: Group): Promise<{ result: CallResult; gone: JournalKey[] }> => {
+  return async (group) => {
     const triedAt = Date.now();
     // A probe is small, since incoming deliveries need the time during an outage.
-    const entries = journal.read(oldestOf(group).slice(0, outage.isOut() ? 1 : undefined));
+    const entries = outage.isOut() ? journal.read(oldestOf(group).slice(0, 1)) : readMany(journal, oldestOf(group));
     const { done, error } = await route(entries.flatMap(({ delivery }) => delivery ?? []));
     const gone = entries.flatMap(({ key, delivery }) => (delivery === null || done.has(delivery) ? [key] : []));
     if (done.size > 0) {
@@ -121,6 +141,7 @@ function createGroupForwarding(options: ForwarderOptions, outage: ReturnType<typ
       if (error.reason === 'newOrders') outage.succeeded(); // Temporal has said that no run follows the order
       return { result: error.reason, gone };
     }
+    if (error instanceof SignalsPaused) return { result: error, gone };
     onFailed?.(error);
     return { result: outage.failed(error, triedAt) ? 'postponed' : 'failed', gone };
   };

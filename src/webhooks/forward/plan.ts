@@ -2,23 +2,24 @@ import type { AccountName } from '../../domain/keys.js';
 import { deliveriesPerCall } from '../delivery-port.js';
 import type { JournalKey } from '../journal/disk.js';
 import type { Journal } from '../journal/journal.js';
-import type { Room, WaitReason } from './routing.js';
+import { type Room, SignalsPaused, type WaitReason } from './routing.js';
 
-/** The result of a call for a group. `postponed`: an outage was the cause. A `WaitReason`: the account's share is used up. */
-export type CallResult = 'succeeded' | 'postponed' | 'failed' | WaitReason;
+/** The result of a call for a group. `postponed`: an outage was the cause. A `WaitReason`: the account's share is used up. `SignalsPaused`: the
+ *  run has got many signals. */
+export type CallResult = 'succeeded' | 'postponed' | 'failed' | WaitReason | SignalsPaused;
 
 /**
  * Where a group is:
  *
  *     ready -> inFlight -> gone, or ready again if deliveries are left
- *                       -> resting after a failure, then ready
+ *                       -> resting after a failure, or until its run may have another signal, then ready
  *                       -> newOrders or parked: it waits for a share of its account, then ready
  */
 type GroupState = 'ready' | 'inFlight' | 'resting' | WaitReason;
 
 /** Deliveries that are forwarded in one call, as far as the plan knows them: all of one event type about one order, or one without an order. */
 export interface Group {
-  readonly id: string;
+  id: string;
   /** The key of one of its entries. */
   readonly key: JournalKey;
   /** The numbers of its entries, oldest first. */
@@ -101,6 +102,7 @@ export class ForwardPlan {
     if (this.#groups.get(group.id) !== group) return; // the journal was reopened, and the plan has read its entries anew
     if (group.seqs.length === 0) this.#groups.delete(group.id);
     else if (result === 'failed') this.#rest(group);
+    else if (result instanceof SignalsPaused) this.#pause(group, result);
     else if (result === 'newOrders' || result === 'parked') this.#waiting.add(group, result);
     else {
       if (result === 'succeeded') group.failures = 0;
@@ -131,6 +133,24 @@ export class ForwardPlan {
     this.#ready.add(group);
   }
 
+  /** Until the run may have another signal. */
+  #pause(group: Group, { runId, waitMs }: SignalsPaused): void {
+    const [, , , orderId] = group.key;
+    if (orderId === '') {
+      // Each delivery without an order is a group, and many may have the same run: from the first pause on they go together.
+      this.#groups.delete(group.id);
+      const known = this.#groups.get(runId);
+      if (known) {
+        this.#addTo(known, group.seqs);
+        return;
+      }
+      group.id = runId;
+      this.#groups.set(runId, group);
+    }
+    group.state = 'resting';
+    this.#resting.set(group, this.#now() + waitMs);
+  }
+
   #rest(group: Group): void {
     const restMs = Math.min(longestRestMs, firstRestMs * 2 ** Math.min(group.failures, 10));
     group.state = 'resting';
@@ -142,9 +162,13 @@ export class ForwardPlan {
     const id = groupIdOf(key);
     const group = this.#groups.get(id) ?? { id, key, seqs: [], failures: 0, state: 'ready' };
     this.#groups.set(id, group);
-    this.#waiting.release(group); // the new delivery may be about a run that somebody has started meanwhile
     [this.#knownTo] = key;
-    group.seqs.push(this.#knownTo);
+    this.#addTo(group, [this.#knownTo]);
+  }
+
+  #addTo(group: Group, seqs: readonly number[]): void {
+    this.#waiting.release(group); // the new delivery may be about a run that somebody has started meanwhile
+    group.seqs.push(...seqs);
     if (group.state === 'ready') this.#ready.add(group);
   }
 }

@@ -7,14 +7,15 @@ import {
   isEndParkReason,
   type ParkReason,
   takingRunId,
-  toDeliveryNotice,
+  toDeliveryNotices,
 } from '../../domain/delivery.js';
 import { FaretrailError } from '../../domain/errors.js';
 import type { AccountName } from '../../domain/keys.js';
 import type { ParkedDeliveryInput } from '../../domain/parked.js';
+import { createSignalPace, type SignalPace } from '../../domain/signal-pace.js';
 import { mustNameOrder } from '../../domain/subscription/subscription.js';
 import type { SubscriptionKey } from '../../domain/workflow-ids.js';
-import type { DeliveryPort } from '../delivery-port.js';
+import { type DeliveryPort, TemporalUnavailable } from '../delivery-port.js';
 
 /** Checks a delivery that was admitted by its path alone. Gives why it must be parked, or null. `apart`: it was several events, each of
  *  which is now durable as a delivery of its own. Rejects while it cannot check. */
@@ -27,7 +28,12 @@ export interface RoutingPorts {
   port: Pick<Starts, 'toRun' | 'park'>;
   check: DeliveryCheck;
   onForwarded?: OnForwarded;
+  /** Every way to runs in this process has the same one. */
+  pace?: SignalPace;
 }
+
+/** A server that is down, or does not take the call, says so at once. One that took it and is slow does not. */
+const refusedWithinMs = 1_000;
 
 /** Each parked delivery is one call. Many calls at once would occupy the connection. */
 const parkedAtOnce = 8;
@@ -36,7 +42,12 @@ const parkedAtOnce = 8;
  * Makes the function that carries deliveries which share account, event type and order id to their run in one call, and parks others singly.
  * It gives the deliveries that Temporal has, and the first error of the others.
  */
-export function createRouting({ port, check, onForwarded }: RoutingPorts) {
+export function createRouting({
+  port,
+  check,
+  onForwarded,
+  pace = createSignalPace(() => performance.now()),
+}: RoutingPorts) {
   /** Why the delivery must be parked; null: it goes to its run. */
   async function judge(delivery: Delivery): ReturnType<DeliveryCheck> {
     const { parkReason, uncheckedGeneration, eventType, orderId } = delivery;
@@ -45,9 +56,24 @@ export function createRouting({ port, check, onForwarded }: RoutingPorts) {
     return mustNameOrder[eventType] && orderId === null ? 'noOrderId' : null;
   }
 
+  /** Sends a signal if the run may have one now. Also counts one whose answer was lost: it may have arrived. */
+  async function inPace<T>(runId: string, send: () => Promise<T>): Promise<T> {
+    const waitMs = pace.waitMs(runId);
+    if (waitMs > 0) throw new SignalsPaused(runId, waitMs);
+    const takeBack = pace.count(runId);
+    const sentAt = performance.now();
+    try {
+      return await send();
+    } catch (error) {
+      const isRefused = error instanceof TemporalUnavailable && performance.now() - sentAt < refusedWithinMs;
+      if (isRefused || error instanceof ShareUsedUp) takeBack();
+      throw error;
+    }
+  }
+
   /** Gives the reason why the deliveries must be parked instead, or null. */
   async function signal(deliveries: readonly Delivery[], first: Delivery): Promise<ParkReason | null> {
-    const result = await port.toRun(first, deliveries.map(toDeliveryNotice));
+    const result = await inPace(takingRunId(first), () => port.toRun(first, toDeliveryNotices(deliveries)));
     if (isEndParkReason(result)) return result;
     onForwarded?.(first, result, deliveries.length);
     return null;
@@ -114,6 +140,20 @@ export class ShareUsedUp extends FaretrailError<'ShareUsedUp'> {
   constructor(reason: WaitReason) {
     super('ShareUsedUp', `the account has used up its share: ${reason}`);
     this.reason = reason;
+  }
+}
+
+/** The run has got many signals, so the next one must wait. */
+export class SignalsPaused extends FaretrailError<'SignalsPaused'> {
+  override readonly name = 'SignalsPaused';
+
+  readonly runId: string;
+  readonly waitMs: number;
+
+  constructor(runId: string, waitMs: number) {
+    super('SignalsPaused', 'the run has got many signals, so the next one waits');
+    this.runId = runId;
+    this.waitMs = waitMs;
   }
 }
 

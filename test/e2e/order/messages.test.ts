@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
 import fc from 'fast-check';
-import { describe, expect, inject, it, vi } from 'vitest';
-import { startReplayer } from '../../../dev/replay/replayer.js';
+import { describe, expect, it, vi } from 'vitest';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
 import { repeatWhenLost } from '../../../src/temporal/runs.js';
 import { stopFollowingUpdate } from '../../../src/workflows/messages.js';
@@ -11,7 +10,7 @@ import { isLong } from '../../support/long.js';
 import { deliveryCourses, goThroughDeliveries, readStatuses, slowPolls } from '../../support/order/courses.js';
 import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
-import { attributeOf, eventsOf, isWatched, pendingOf, runsOf } from '../../support/runs.js';
+import { attributeOf, eventsOf, isWatched, pendingOf } from '../../support/runs.js';
 
 // Whatever is seen here was seen because of a message.
 const stack = useOrderStack(slowPolls);
@@ -218,35 +217,6 @@ describe.concurrent('many messages', () => {
     expect(await refreshed).toMatchObject({ type: 'NotRead' });
     stack.sandbox.clearFault(fault);
   });
-});
-
-it('a run that waits for the service hands many deliveries on to the next run, which reads no sooner', async () => {
-  const { orderId, handle } = await followed();
-  stack.sandbox.setFault({ kind: 'forbidden', orderId });
-  await deliver(handle, newDelivery());
-  await shows(handle, { attention: { code: 'forbidden' } });
-  const before = readsOf(orderId).length;
-  const claims = Array.from({ length: 20 }, (_, index) => `Claim ${index}`);
-  let sent = 1;
-  while ((await handle.describe()).runId === handle.firstExecutionRunId) {
-    await Promise.all(claims.map((claim) => deliver(handle, deliveryOf(claim))));
-    sent += claims.length;
-  }
-  await shows(handle, { deliveries: { received: sent } });
-  expect(readsOf(orderId)).toHaveLength(before);
-  stack.sandbox.clearFaults();
-  stack.sandbox.setStatus('business', orderId, 'Completed');
-  await handle.executeUpdate('refreshOrder');
-  const { deliveries, timeline } = await handle.result();
-  expect(deliveries).toMatchObject({ received: sent });
-  expect(new Set(timeline.flatMap(({ source, status }) => (source === 'delivery' ? [status] : [])))).toEqual(
-    new Set(claims),
-  );
-  const runs = await runsOf(stack.client, handle.workflowId);
-  expect(runs.map((events) => events.length).filter((length) => length > 700)).toEqual([]);
-  const replayer = startReplayer({ codePath: inject('workflowBundlePath') });
-  for (const events of runs) await replayer.replay({ events }, handle.workflowId);
-  await replayer.close();
 });
 
 it('an order keeps its promises however changes, deliveries, reads, restarts, mistaken ends and continued runs interleave', {
