@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import * as activities from './activities/index.js';
+import { type MonotonicClock, monotonicMs, type WallClock, wallMs } from './clock.js';
 import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
@@ -51,7 +52,8 @@ interface OrderWorkerParts {
   /** Default: the bundle that a build leaves beside the compiled file; another one has to fit `config.payloads`. */
   workflowBundle?: WorkerOptions['workflowBundle'];
   /** Milliseconds since the epoch. Tests that skip time give the server's clock. */
-  now?: () => number;
+  now?: WallClock;
+  monotonic?: MonotonicClock;
   /** In which changes are recorded. */
   store?: activities.StorePort;
   /** Sees each request of a notice. */
@@ -179,7 +181,16 @@ function createActivities(
   parts: OrderWorkerParts,
   { send, ...watchingPorts }: Pick<NotifySender, 'send'> & Pick<activities.WatchingPorts, 'serve' | 'isLeaving'>,
 ) {
-  const { config, rideApi, client, pollEvents = {}, watchPace = {}, now = Date.now, store = 'none' } = parts;
+  const {
+    config,
+    rideApi,
+    client,
+    pollEvents = {},
+    watchPace = {},
+    now = wallMs,
+    monotonic = monotonicMs,
+    store = 'none',
+  } = parts;
   const { taskQueue, profile, webhookKeys, retryAfterMaxMs: longestWaitMs } = config;
   const { maxConcurrentActivityTaskExecutions: slots = activitySlots } = parts.options ?? {};
   const sealer = createSealer(config.sealingKeys);
@@ -188,16 +199,16 @@ function createActivities(
     leases: createTokenLeases(client, taskQueue),
     unseal: sealer.unseal,
     credentialId,
-    now,
+    monotonic,
   });
-  const quietTimes = activities.createQuietTimes(now);
-  const usage = activities.createUsage(now);
+  const quietTimes = activities.createQuietTimes(monotonic);
+  const usage = activities.createUsage(monotonic);
   const stores = typeof store === 'object';
   const common = {
-    ...{ account, rideApi, now, longestWaitMs, quietTimes, usage, stores },
-    provenPaths: activities.createProvenPaths(now),
+    ...{ account, rideApi, now, monotonic, longestWaitMs, quietTimes, usage, stores },
+    provenPaths: activities.createProvenPaths(monotonic),
     claims: createClaims(client, stores),
-    call: activities.createAuthorizedCall({ tokens, quietTimes, usage, mostWaiting: slots / 2, now }),
+    call: activities.createAuthorizedCall({ tokens, quietTimes, usage, mostWaiting: slots / 2, monotonic }),
   };
   const readOrder = activities.createOrderReader(common);
   const watching = new activities.Watching({

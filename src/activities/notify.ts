@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
+import { type WallClock, wallMs } from '../clock.js';
 import type { StoredChange } from '../domain/notify/notices.js';
 import { type Need, type NeedChange, suspectsIn } from '../domain/notify/operator.js';
 import { operator, shownUrl } from '../domain/notify/receivers.js';
@@ -14,7 +15,7 @@ export interface NotifyActivityPorts {
   send(input: NotifyInput): Promise<NotifyOutcome>;
   /** Null: the settings of this worker name none. */
   operatorUrl?: string | null;
-  now?: () => number;
+  now?: WallClock;
   random?: () => number;
 }
 
@@ -39,7 +40,7 @@ const passing4xx: readonly number[] = [401, 408, 425, 429];
 
 /** Sends notices to URLs. It does not call the ride service, so it shares the queue of the token requests. */
 export function createNotifyActivities(ports: NotifyActivityPorts) {
-  const { send, operatorUrl = null, now = Date.now, random = Math.random } = ports;
+  const { send, operatorUrl = null, now = wallMs, random = Math.random } = ports;
   return {
     /** Completes once the receiver has answered 2xx. Trouble that cannot pass by itself fails for good; Temporal repeats the rest. */
     async notifyUrl({ run, number, ...input }: NotifyUrlInput): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { deadlineIn } from '../clock.js';
 import type { BusinessCallInput } from '../domain/call.js';
 import { readDeliveries } from '../domain/delivery.js';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
@@ -59,7 +60,7 @@ export async function startServing(
   options: { workflowId: string; taskQueue: string; args: unknown[]; staticSummary: string },
 ): Promise<void> {
   const policies = { workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING' } as const;
-  await client.withDeadline(Date.now() + 5_000, () => client.workflow.start(type, { ...options, ...policies }));
+  await client.withDeadline(deadlineIn(5_000), () => client.workflow.start(type, { ...options, ...policies }));
 }
 
 /** Options of a start of `businessCall`. One key is one call, even when it failed: a call with an unknown outcome must never have
