@@ -16,5 +16,15 @@ export const monotonicMs: MonotonicClock = Object.assign(() => performance.now()
 /** The age of an instant by the wall clock, never negative. Only for an instant that was not read from a clock of this process. */
 export const ageMs = (instantMs: number, wall: WallClock = wallMs): number => Math.max(0, wall() - instantMs);
 
+/** The time until an instant by the wall clock, never negative. As `ageMs`, only for an instant from elsewhere. */
+export const leftMs = (instantMs: number, wall: WallClock = wallMs): number => Math.max(0, instantMs - wall());
+
+/** The instant so much later than now, to show, to send or to compare; never to wait for. */
+export const instantIn = (ms: number, wall: WallClock = wallMs): number => wall() + ms;
+
+/** The wall clock minus the monotonic one, at this moment. */
+export const wallOffsetMs = (clocks: { now: WallClock; monotonic: MonotonicClock }): number =>
+  clocks.now() - clocks.monotonic();
+
 /** The deadline of a call, as gRPC takes it. It turns the instant into a duration when the call is sent. */
 export const deadlineIn = (ms: number): number => Date.now() + ms;

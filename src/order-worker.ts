@@ -1,7 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import {
+  type ActivityInboundCallsInterceptor,
+  type NativeConnection,
+  Runtime,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import * as activities from './activities/index.js';
 import { type MonotonicClock, monotonicMs, type WallClock, wallMs } from './clock.js';
 import type { WorkerConfig } from './config.js';
@@ -97,6 +103,10 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     activityTaskPollerBehavior: { type: 'autoscaling' },
     maxConcurrentActivityTaskExecutions: activitySlots,
     ...parts.options,
+    interceptors: {
+      ...parts.options?.interceptors,
+      activity: [...(parts.options?.interceptors?.activity ?? []), () => ({ inbound: { execute: noteServerTime } })],
+    },
   };
   const shared = { ...unversioned, ...toVersioning(config) };
   const { maxCachedWorkflows = cachedRuns() } = shared;
@@ -105,7 +115,13 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
   const keys = secrets?.map(({ key }) => key) ?? [];
   const notifySender = createNotifySender({ origins, allowsPrivate, operatorUrl, secrets: keys });
   if (operatorUrl !== null) await startOperatorEvents(parts.client, config.taskQueue);
+  const server = activities.createTemporalClock(parts.monotonic ?? monotonicMs);
+  const noteServerTime: NonNullable<ActivityInboundCallsInterceptor['execute']> = (input, next) => {
+    server.add(activities.passedAtServer());
+    return next(input);
+  };
   const { main, ofAccounts, watching } = createActivities(parts, {
+    server,
     send: watchNotices(notifySender.send),
     isLeaving: () => worker.whyNotPolling() !== null,
     serve: (account) =>
@@ -172,25 +188,18 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
         },
       };
 
+interface ActivityPorts extends Pick<NotifySender, 'send'>, Pick<activities.WatchingPorts, 'serve' | 'isLeaving'> {
+  server: activities.TemporalClock;
+}
+
 /**
  * All activities: a new one joins its noun in `src/activities`, a new noun the list at the end. `ofAccounts` need the credentials of an account,
  * and are handed out within its budget; `main` do without, so any worker of the main queue takes them. `watching`: the watches that this
  * process holds.
  */
-function createActivities(
-  parts: OrderWorkerParts,
-  { send, ...watchingPorts }: Pick<NotifySender, 'send'> & Pick<activities.WatchingPorts, 'serve' | 'isLeaving'>,
-) {
-  const {
-    config,
-    rideApi,
-    client,
-    pollEvents = {},
-    watchPace = {},
-    now = wallMs,
-    monotonic = monotonicMs,
-    store = 'none',
-  } = parts;
+function createActivities(parts: OrderWorkerParts, { send, server, ...watchingPorts }: ActivityPorts) {
+  const { config, rideApi, client, pollEvents = {}, watchPace = {}, store = 'none' } = parts;
+  const { now = wallMs, monotonic = monotonicMs } = parts;
   const { taskQueue, profile, webhookKeys, retryAfterMaxMs: longestWaitMs } = config;
   const { maxConcurrentActivityTaskExecutions: slots = activitySlots } = parts.options ?? {};
   const sealer = createSealer(config.sealingKeys);
@@ -200,6 +209,7 @@ function createActivities(
     unseal: sealer.unseal,
     credentialId,
     monotonic,
+    server,
   });
   const quietTimes = activities.createQuietTimes(monotonic);
   const usage = activities.createUsage(monotonic);

@@ -161,6 +161,15 @@ const firstPauseMs = 20;
 const longestPauseMs = 1_000;
 const refreshRetryMs = 5_000;
 
+/** How long the lease requests nothing. No longer than it meant to wait, and not at all where a clock was wrong. */
+function coolDownLeftMs(failure: TokenFailure, server: Pick<TemporalClock, 'sinceAtLeast'>): number {
+  const passedMs = server.sinceAtLeast(Date.parse(failure.at)) ?? 0;
+  return passedMs < -clockSlackMs ? 0 : Math.max(0, coolDownOf(failure) - Math.max(0, passedMs));
+}
+
+const unavailable = ({ code, message, isPaced }: TokenFailure, afterMs: number): TokenUnavailable =>
+  new TokenUnavailable(code, message, afterMs, isPaced);
+
 /** See `TokenSource`. */
 export function createTokenSource(ports: TokenSourcePorts): TokenSource {
   const { leases, unseal, credentialId, monotonic = monotonicMs, sleep = pause } = ports;
@@ -188,7 +197,8 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
         if (ageMs < lifetimeMs(token)) return await hold(entry, token, ageMs);
       }
       // A failure that answers this process counts even if its cool-down is over.
-      if (failure && (isAnswered || leftMs(failure) > 0)) throw unavailable(failure);
+      const leftMs = failure && coolDownLeftMs(failure, server);
+      if (failure && leftMs !== null && (isAnswered || leftMs > 0)) throw unavailable(failure, leftMs);
       if (monotonic() >= deadline) throw new TokenUnavailable('upstreamUnavailable', stillWaiting, 1_000);
       if (asked === undefined || isAnswered) {
         asked = { at: monotonic(), publishedBefore: publishedAt, tokenBefore: token?.id ?? null };
@@ -203,15 +213,6 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
     if (held?.id === id) return monotonic() - held.beganAt;
     return Math.max(0, server.sinceAtLeast(Date.parse(requestedAt)) ?? 0);
   }
-
-  /** How long the lease requests nothing. No longer than it meant to wait, and nothing where a clock was wrong. */
-  function leftMs(failure: TokenFailure): number {
-    const passedMs = server.sinceAtLeast(Date.parse(failure.at)) ?? 0;
-    return passedMs < -clockSlackMs ? 0 : coolDownOf(failure) - Math.max(0, passedMs);
-  }
-
-  const unavailable = (failure: TokenFailure): TokenUnavailable =>
-    new TokenUnavailable(failure.code, failure.message, Math.max(0, leftMs(failure)), failure.isPaced);
 
   async function hold(entry: Entry, token: SealedToken, ageMs: number): Promise<AccessToken> {
     const beganAt = monotonic() - ageMs;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { monotonicMs, wallMs } from '../clock.js';
+import { leftMs, monotonicMs } from '../clock.js';
 import type { Changed, Reads } from './reads.js';
 
 const pollEveryMs = 1_000;
@@ -67,7 +67,7 @@ export function createLive(
       response.write(`retry: 3000\n\n${latestTold}`); // may have come after the page was made
       listeners.add(response);
       const leave = () => listeners.delete(response);
-      const end = setTimeout(() => leave() && response.end(), until - wallMs());
+      const end = setTimeout(() => leave() && response.end(), leftMs(until));
       response.on('error', leave).on('close', () => leave() && clearTimeout(end));
       if (!isLooking) {
         isLooking = true;

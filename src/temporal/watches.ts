@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { WatchPort } from '../activities/index.js';
-import { deadlineIn, type MonotonicClock, monotonicMs, type WallClock, wallMs } from '../clock.js';
+import { deadlineIn, instantIn, type MonotonicClock, monotonicMs, type WallClock, wallMs } from '../clock.js';
 import { attentionCodes } from '../domain/attention.js';
 import type { AccountName } from '../domain/keys.js';
 import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
@@ -138,7 +138,7 @@ export async function pollersOf(
   const request = { namespace, taskQueue: { name: taskQueue }, taskQueueType: taskKinds[kind] };
   const ask = () => client.workflowService.describeTaskQueue(request);
   const { pollers } = await client.withDeadline(deadlineIn(withinMs), ask);
-  const oldest = (now() - freshMs) / 1_000;
+  const oldest = instantIn(-freshMs, now) / 1_000;
   const fresh = pollers.filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) >= oldest);
   return [...new Set(fresh.flatMap(({ identity }) => identity || []))];
 }

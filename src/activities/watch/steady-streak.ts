@@ -1,4 +1,4 @@
-import type { MonotonicClock, WallClock } from '../../clock.js';
+import { type MonotonicClock, type WallClock, wallOffsetMs } from '../../clock.js';
 import type { AttentionCode } from '../../domain/attention.js';
 import { type FailureStreak, judge, type ReadTrouble, streakAfter } from '../../domain/failure-streak.js';
 
@@ -26,7 +26,7 @@ export function createSteadyStreak({ now, monotonic, random }: SteadyStreakParts
     /** Adds a failed poll. `again`: when to poll again, by the monotonic clock. `isToRaise`: a person must see the streak. */
     add(trouble: ReadTrouble, shown: AttentionCode | null) {
       const at = monotonic();
-      if (streak === null) offsetMs = now() - at;
+      if (streak === null) offsetMs = wallOffsetMs({ now, monotonic });
       streak = streakAfter(streak, trouble, { shown, now: offsetMs + at, random: random() });
       const again = Date.parse(streak.notBefore) - offsetMs;
       const isToRaise = judge(streak, shown, offsetMs + at).act === 'raise';

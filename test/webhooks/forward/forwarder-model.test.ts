@@ -9,7 +9,7 @@ import { aDelivery, aFolder, contentOf } from '../journal/folders.js';
 import { recordedPort, unavailable } from './port.js';
 
 // Waits of the forwarder pass at once; the disk is real and takes its time.
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
 const weathers = ['fine', 'down', 'oneOrderStuck', 'flaky', 'checkUnknown', 'crowded', 'fullOfParked'] as const;
