@@ -1,8 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import {
+  type ActivityInboundCallsInterceptor,
+  type NativeConnection,
+  Runtime,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import * as activities from './activities/index.js';
+import { type MonotonicClock, monotonicMs, type WallClock, wallMs } from './clock.js';
 import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
@@ -50,7 +57,8 @@ interface OrderWorkerParts {
   /** Default: the bundle that a build leaves beside the compiled file; another one has to fit `config.payloads`. */
   workflowBundle?: WorkerOptions['workflowBundle'];
   /** Milliseconds since the epoch. Tests that skip time give the server's clock. */
-  now?: () => number;
+  now?: WallClock;
+  monotonic?: MonotonicClock;
   /** In which changes are recorded. */
   store?: activities.StorePort;
   /** Sees each request of a notice. */
@@ -94,13 +102,23 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     activityTaskPollerBehavior: { type: 'autoscaling' },
     maxConcurrentActivityTaskExecutions: activitySlots,
     ...parts.options,
+    interceptors: {
+      ...parts.options?.interceptors,
+      activity: [...(parts.options?.interceptors?.activity ?? []), () => ({ inbound: { execute: noteServerTime } })],
+    },
   };
   const shared = { ...unversioned, ...toVersioning(config) };
   const { maxCachedWorkflows = cachedRuns() } = shared;
   const { origins, secrets, allowsPrivate } = config.notify;
   const keys = secrets?.map(({ key }) => key) ?? [];
   const notifySender = createNotifySender({ origins, allowsPrivate, secrets: keys });
+  const server = activities.createTemporalClock(parts.monotonic ?? monotonicMs);
+  const noteServerTime: NonNullable<ActivityInboundCallsInterceptor['execute']> = (input, next) => {
+    server.add(activities.passedAtServer());
+    return next(input);
+  };
   const { main, ofAccounts, watching } = createActivities(parts, {
+    server,
     send: watchNotices(notifySender.send),
     isLeaving: () => worker.whyNotPolling() !== null,
     serve: (account) =>
@@ -167,16 +185,18 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
         },
       };
 
+interface ActivityPorts extends Pick<NotifySender, 'send'>, Pick<activities.WatchingPorts, 'serve' | 'isLeaving'> {
+  server: activities.TemporalClock;
+}
+
 /**
  * All activities: a new one joins its noun in `src/activities`, a new noun the list at the end. `ofAccounts` need the credentials of an account,
  * and are handed out within its budget; `main` do without, so any worker of the main queue takes them. `watching`: the watches that this
  * process holds.
  */
-function createActivities(
-  parts: OrderWorkerParts,
-  { send, ...watchingPorts }: Pick<NotifySender, 'send'> & Pick<activities.WatchingPorts, 'serve' | 'isLeaving'>,
-) {
-  const { config, rideApi, client, pollEvents = {}, watchPace = {}, now = Date.now, store = 'none' } = parts;
+function createActivities(parts: OrderWorkerParts, { send, server, ...watchingPorts }: ActivityPorts) {
+  const { config, rideApi, client, pollEvents = {}, watchPace = {}, store = 'none' } = parts;
+  const { now = wallMs, monotonic = monotonicMs } = parts;
   const { taskQueue, profile, webhookKeys, retryAfterMaxMs: longestWaitMs } = config;
   const { maxConcurrentActivityTaskExecutions: slots = activitySlots } = parts.options ?? {};
   const sealer = createSealer(config.sealingKeys);
@@ -185,16 +205,17 @@ function createActivities(
     leases: createTokenLeases(client, taskQueue),
     unseal: sealer.unseal,
     credentialId,
-    now,
+    monotonic,
+    server,
   });
-  const quietTimes = activities.createQuietTimes(now);
-  const usage = activities.createUsage(now);
+  const quietTimes = activities.createQuietTimes(monotonic);
+  const usage = activities.createUsage(monotonic);
   const stores = typeof store === 'object';
   const common = {
-    ...{ account, rideApi, now, longestWaitMs, quietTimes, usage, stores },
-    provenPaths: activities.createProvenPaths(now),
+    ...{ account, rideApi, now, monotonic, longestWaitMs, quietTimes, usage, stores },
+    provenPaths: activities.createProvenPaths(monotonic),
     claims: createClaims(client, stores),
-    call: activities.createAuthorizedCall({ tokens, quietTimes, usage, mostWaiting: slots / 2, now }),
+    call: activities.createAuthorizedCall({ tokens, quietTimes, usage, mostWaiting: slots / 2, monotonic }),
   };
   const readOrder = activities.createOrderReader(common);
   const watching = new activities.Watching({

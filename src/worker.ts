@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime } from '@temporalio/worker';
+import { deadlineIn } from './clock.js';
 import { loadWorkerConfig, type WorkerConfig } from './config.js';
 import { createLogger, failProcess, type Logger, toTemporalLogger } from './observability/logging.js';
 import { createWorkerMetrics, type WorkerMetrics, workflowBuckets } from './observability/metrics.js';
@@ -114,7 +115,7 @@ async function servePages({ metricsPort }: WorkerConfig, shown: Shown) {
       const why = worker.whyNotPolling();
       if (why !== null) return why;
       const ask = () => connection.workflowService.getSystemInfo({});
-      return await connection.withDeadline(Date.now() + 2_000, ask).then(
+      return await connection.withDeadline(deadlineIn(2_000), ask).then(
         () => null,
         () => 'Temporal does not answer',
       );

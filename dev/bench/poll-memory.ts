@@ -59,6 +59,7 @@ async function heapPerOrder(): Promise<number> {
       events: {},
       warn: () => undefined,
       now: Date.now,
+      monotonic: Date.now,
       random: Math.random,
     },
   };

@@ -1,3 +1,4 @@
+import { type MonotonicClock, monotonicMs } from '../clock.js';
 import type { Account } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName, Scope } from '../domain/keys.js';
@@ -20,16 +21,16 @@ export class QuietTime extends FaretrailError<'QuietTime'> {
 export type QuietTimes = ReturnType<typeof createQuietTimes>;
 
 /** Kept in the memory of the process: another worker learns of a wait by a call of its own. */
-export function createQuietTimes(now: () => number = Date.now) {
+export function createQuietTimes(monotonic: MonotonicClock = monotonicMs) {
   const until = new Map<AccountName, number>();
   return {
     /** Throws `QuietTime` during a wait. */
     check(account: AccountName): void {
-      const leftMs = (until.get(account) ?? 0) - now();
+      const leftMs = (until.get(account) ?? Number.NEGATIVE_INFINITY) - monotonic();
       if (leftMs > 0) throw new QuietTime(leftMs);
     },
     begin(account: AccountName, forMs: number): void {
-      until.set(account, Math.max(until.get(account) ?? 0, now() + forMs));
+      until.set(account, Math.max(until.get(account) ?? Number.NEGATIVE_INFINITY, monotonic() + forMs));
     },
   };
 }
@@ -57,7 +58,7 @@ interface AuthorizedCallPorts {
   usage?: Pick<Usage, 'count'>;
   /** How many calls of an account may wait for a token at a time, fewer than its SDK worker has slots. Default: any number. */
   mostWaiting?: number;
-  now?: () => number;
+  monotonic?: MonotonicClock;
 }
 
 /** Temporal dispatches calls within the account's budget. After a longer wait for a token they go back to Temporal, or all would be
@@ -75,7 +76,7 @@ const mostTokens = 3;
 
 /** Repeats the call with another token after a 401 (given). */
 export function createAuthorizedCall(ports: AuthorizedCallPorts): AuthorizedCall {
-  const { tokens, quietTimes, usage, mostWaiting = Number.POSITIVE_INFINITY, now = Date.now } = ports;
+  const { tokens, quietTimes, usage, mostWaiting = Number.POSITIVE_INFINITY, monotonic = monotonicMs } = ports;
   const waiting = new Map<AccountName, number>();
 
   /** The token for a call that holds a slot. The token request of the account needs one, too, so a crowd must not hold all of them. */
@@ -89,10 +90,10 @@ export function createAuthorizedCall(ports: AuthorizedCallPorts): AuthorizedCall
 
   return async (account, scope, send, { isPoll = false, isForPerson = false } = {}) => {
     if (!isForPerson) quietTimes.check(account.name);
-    const askedAt = now();
+    const askedAt = monotonic();
     const getToken = isPoll ? tokens.get : getWithSlot; // polls hold no slot
     let token = await getToken(account, scope);
-    if (now() - askedAt > longestTokenWaitMs) throw new QuietTime(anotherTurnMs);
+    if (monotonic() - askedAt > longestTokenWaitMs) throw new QuietTime(anotherTurnMs);
     if (!isForPerson) quietTimes.check(account.name); // a wait may have begun meanwhile
     if (!isPoll) usage?.count(account.name);
     for (let left = mostTokens; ; left -= 1) {

@@ -1,3 +1,4 @@
+import { wallMs } from '../clock.js';
 import { parseCallBody } from '../contracts/call-bodies.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { TroubleCode } from '../domain/attention.js';
@@ -40,7 +41,7 @@ const claimedBefore =
 
 /** Makes the activity. One attempt is one request, and the run repeats it. */
 export function createCallActivities(ports: CallActivityPorts) {
-  const { account: accountOf, rideApi, call: authorized, claims, stores = false, now = Date.now } = ports;
+  const { account: accountOf, rideApi, call: authorized, claims, stores = false, now = wallMs } = ports;
 
   async function attempt({
     sent: sentBefore,
@@ -163,7 +164,7 @@ export function toCallTrouble(
     return trouble(type, message, { details, ...advice });
   }
   if (error instanceof TokenUnavailable) {
-    const afterMs = Math.max(error.retryAt - now, 1_000);
+    const afterMs = Math.max(error.afterMs, 1_000);
     if (error.code === 'upstreamUnavailable') return passing(error.message, afterMs);
     // The tokens may have been rejected for another operation.
     return trouble('CredentialsRejected', error.message, { afterMs, isFinal: !error.isPaced });

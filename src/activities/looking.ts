@@ -1,4 +1,5 @@
 import { activityInfo, heartbeat } from '@temporalio/activity';
+import { type WallClock, wallMs } from '../clock.js';
 import type { OperationName } from '../contracts/contract-profile.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
@@ -83,7 +84,7 @@ const again = (code: TroubleCode, { orderId }: Asked): string =>
   code === 'orderNotFound' && orderId !== undefined ? ' It is looked for again by itself.' : '';
 
 /** What a failed look means for the run. Undefined for an error that is not about the service, which Temporal repeats. */
-export function toReadTrouble(error: unknown, asked: Asked, now: number): ReadTrouble | undefined {
+export function toReadTrouble(error: unknown, asked: Asked): ReadTrouble | undefined {
   const trouble = (code: TroubleCode, message: string, afterMs?: number): ReadTrouble => ({
     code,
     message:
@@ -91,7 +92,7 @@ export function toReadTrouble(error: unknown, asked: Asked, now: number): ReadTr
     afterMs,
   });
   if (error instanceof TokenUnavailable) {
-    return { code: error.code, message: error.message, afterMs: Math.max(error.retryAt - now, 1_000), isUnsent: true };
+    return { code: error.code, message: error.message, afterMs: Math.max(error.afterMs, 1_000), isUnsent: true };
   }
   if (error instanceof RideApiError) {
     return trouble(codeOfRefusal[error.code], error.message, error.retryAfterMs);
@@ -113,7 +114,7 @@ export interface LookingPorts {
   account(name: AccountName): Account;
   /** No wait is longer, whatever the service says. Default: see `defaultMaxWaitMs`. */
   longestWaitMs?: number;
-  now?: () => number;
+  now?: WallClock;
   random?: () => number;
 }
 
@@ -142,7 +143,7 @@ const longestPieceMs = 600_000;
  *  the next one as a `FailureStreak`. */
 export function createLooking({
   longestWaitMs = defaultMaxWaitMs,
-  now = Date.now,
+  now = wallMs,
   random = Math.random,
 }: Pick<LookingPorts, 'longestWaitMs' | 'now' | 'random'>) {
   /** The clock of this worker may be behind the server's, which scheduled the attempt. */
@@ -162,6 +163,8 @@ export function createLooking({
 
   return {
     now,
+
+    untilMs: (instant: string): number => Math.max(0, Date.parse(instant) - present()),
 
     /** The pace of looks, and the longest pause that it makes. */
     jittered: (ms: number): number => ms * (1 + random() * jitterShare),

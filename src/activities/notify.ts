@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
+import { type WallClock, wallMs } from '../clock.js';
 import type { StoredChange } from '../domain/notify/notices.js';
 import { shownUrl } from '../domain/notify/receivers.js';
 import type { NotifyInput, NotifyOutcome } from '../notify-http/sender.js';
@@ -11,7 +12,7 @@ import { toDelay } from './failures.js';
 export interface NotifyActivityPorts {
   /** One signed POST; follows no redirect, and never throws for what a receiver does. */
   send(input: NotifyInput): Promise<NotifyOutcome>;
-  now?: () => number;
+  now?: WallClock;
   random?: () => number;
 }
 
@@ -36,7 +37,7 @@ const passing4xx: readonly number[] = [401, 408, 425, 429];
 
 /** Sends notices to URLs. It does not call the ride service, so it shares the queue of the token requests. */
 export function createNotifyActivities(ports: NotifyActivityPorts) {
-  const { send, now = Date.now, random = Math.random } = ports;
+  const { send, now = wallMs, random = Math.random } = ports;
   return {
     /** Completes once the receiver has answered 2xx. Trouble that cannot pass by itself fails for good; Temporal repeats the rest. */
     async notifyUrl({ run, number, ...input }: NotifyUrlInput): Promise<void> {

@@ -1,4 +1,5 @@
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
+import { ageMs, type MonotonicClock, monotonicMs, type WallClock } from '../clock.js';
 import { interfaceTerms } from '../contracts/contract-profile.js';
 import type { Account } from '../domain/account.js';
 import type { Attention } from '../domain/attention.js';
@@ -24,17 +25,17 @@ export type OrderReader = (account: Account, orderId: OrderId, manner?: ReadMann
 export type ProvenPaths = ReturnType<typeof createProvenPaths>;
 
 /** Kept in the memory of the process, since another worker may have another contract profile. */
-export function createProvenPaths(now: () => number = Date.now) {
+export function createProvenPaths(monotonic: MonotonicClock = monotonicMs) {
   /** The last two orders that were read: at least one of them is not the order in question. */
   const lastRead = new Map<AccountName, { orderId: OrderId; at: number }[]>();
   return {
     prove(account: AccountName, orderId: OrderId): void {
       const others = (lastRead.get(account) ?? []).filter((read) => read.orderId !== orderId);
-      lastRead.set(account, [{ orderId, at: now() }, ...others].slice(0, 2));
+      lastRead.set(account, [{ orderId, at: monotonic() }, ...others].slice(0, 2));
     },
-    /** Has this process read another order of the account since then (epoch milliseconds)? */
-    isProven: (account: AccountName, since: number, orderId: OrderId): boolean =>
-      (lastRead.get(account) ?? []).some((read) => read.orderId !== orderId && read.at >= since),
+    /** Has this process read another order of the account within so many milliseconds? */
+    isProven: (account: AccountName, withinMs: number, orderId: OrderId): boolean =>
+      (lastRead.get(account) ?? []).some((read) => read.orderId !== orderId && monotonic() - read.at <= withinMs),
   };
 }
 
@@ -93,7 +94,7 @@ export function createOrderActivities(ports: OrderActivityPorts) {
     // Before the look, since a repair of the path between this look and the read of another order would prove nothing.
     const isPathProven =
       before?.code === 'orderNotFound' &&
-      ports.provenPaths.isProven(account.name, Math.max(Date.parse(before.since), now() - provenWithinMs), orderId);
+      ports.provenPaths.isProven(account.name, Math.min(ageMs(Date.parse(before.since), now), provenWithinMs), orderId);
     const show = ({ code, message, since, notBefore }: FailureStreak): OrderObservation => {
       const attention: Attention = { code, message, since };
       return { kind: 'trouble', attention, notBefore, reads };
@@ -114,9 +115,9 @@ export function createOrderActivities(ports: OrderActivityPorts) {
         const stores = ports.stores ? { stores: true as const } : {};
         return { kind: 'reading', reading: { ...reading, concern }, at: iso(at), reads, ...stores };
       },
-      toTrouble: (error) => toReadTrouble(error, asked, now()),
+      toTrouble: (error) => toReadTrouble(error, asked),
       settle(streak, error) {
-        if (isPathProven && isUnknown(error, streak, now() - unknownAfterMs[input.vouching]))
+        if (isPathProven && isUnknown(error, streak, unknownAfterMs[input.vouching], now))
           return { kind: 'unknownOrder', reads };
         // A person gets the trouble as the answer, but waits for a turn within the account's budget.
         if (!input.forPerson || error instanceof QuietTime) return undefined;
@@ -130,8 +131,8 @@ export function createOrderActivities(ports: OrderActivityPorts) {
 }
 
 /** Has the service itself said for long that there is no such order? A proxy or a lagging replica may answer 404 too. */
-const isUnknown = (error: unknown, { code, since }: FailureStreak, latest: number): boolean =>
+const isUnknown = (error: unknown, { code, since }: FailureStreak, afterMs: number, now: WallClock): boolean =>
   code === 'orderNotFound' &&
   error instanceof RideApiError &&
   error.upstreamCode !== null &&
-  Date.parse(since) <= latest;
+  ageMs(Date.parse(since), now) >= afterMs;

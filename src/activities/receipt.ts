@@ -41,11 +41,12 @@ export function createReceiptActivities({ rideApi, call, stores = false, ...port
     /** Trouble that the run shows already is an answer to a single read, and no news to a continued look. */
     function found(code: ReceiptTroubleCode, message: string, streak?: FailureStreak): ReceiptObservation {
       const paceMs = looking.jittered(receiptPaceMs(code, isOneShot ? 0 : reads));
-      const askedMs = streak?.isLongWait ? Date.parse(streak.notBefore) - now() : 0;
+      const askedMs = streak?.isLongWait ? looking.untilMs(streak.notBefore) : 0;
       if (before) heartbeat(null);
       if (code === shown && !isOneShot) throw notYet(`Still ${code}.`, Math.max(paceMs, askedMs));
-      const notBefore = streak?.notBefore ?? iso(now() + paceMs);
-      return { kind: 'trouble', trouble: { code, message, since: iso(now()) }, notBefore, reads };
+      const at = now();
+      const notBefore = streak?.notBefore ?? iso(at + paceMs);
+      return { kind: 'trouble', trouble: { code, message, since: iso(at) }, notBefore, reads };
     }
 
     return await looking.look<ReceiptObservation>({
@@ -62,8 +63,7 @@ export function createReceiptActivities({ rideApi, call, stores = false, ...port
         const amounts = stores ? { amounts: toReceiptAmounts(receipt) } : {};
         return { kind: 'receipt', receipt, at: iso(now()), reads, ...amounts };
       },
-      toTrouble: (error) =>
-        asReceipts(toReadTrouble(error, { account: input.account, operation: 'orderReceipt' }, now())),
+      toTrouble: (error) => asReceipts(toReadTrouble(error, { account: input.account, operation: 'orderReceipt' })),
       settle(streak, error) {
         if (error instanceof InvalidInput) return found('notOffered', error.message);
         return toCode(streak) === shown ? found(shown, streak.message, streak) : undefined;

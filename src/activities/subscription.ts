@@ -30,12 +30,12 @@ class WebhookKeysMissing extends FaretrailError<'WebhookKeysMissing'> {
 }
 
 /** What a failed call about subscribers means for the run. Undefined for an error that Temporal repeats. */
-function toTrouble(error: unknown, account: AccountName, now: number): ReadTrouble | undefined {
+function toTrouble(error: unknown, account: AccountName): ReadTrouble | undefined {
   if (error instanceof WebhookKeysMissing) {
     const remedy = 'Set FARETRAIL_WEBHOOK_KEYS for every worker, the same keys as for the ingress';
     return { code: 'credentialsRejected', message: `${error.message}. ${remedy}.` };
   }
-  const trouble = toReadTrouble(error, { account, operation: 'createSubscriber' }, now);
+  const trouble = toReadTrouble(error, { account, operation: 'createSubscriber' });
   // This call reads no status, so the service refuses the subscription.
   if (trouble?.code !== 'unreadableStatus' || !(error instanceof Error)) return trouble;
   const remedy =
@@ -44,7 +44,7 @@ function toTrouble(error: unknown, account: AccountName, now: number): ReadTroub
 }
 
 /** The ports of the activities. */
-export interface SubscriptionActivityPorts extends Pick<LookingPorts, 'account' | 'now'> {
+export interface SubscriptionActivityPorts extends Pick<LookingPorts, 'account'> {
   rideApi: Pick<RideApi, 'createSubscriber' | 'listSubscribers' | 'deleteSubscriber' | 'scopeOf'>;
   call: AuthorizedCall;
   claims: Pick<Claims, 'take'>;
@@ -62,7 +62,7 @@ export type SubscriptionActivities = ReturnType<typeof createSubscriptionActivit
 
 /** Activities that change the subscribers at the service. No address or secret leaves them in clear. */
 export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
-  const { rideApi, call, claims, webhooks, enabled, now = Date.now } = ports;
+  const { rideApi, call, claims, webhooks, enabled } = ports;
 
   function addressOf(address: SubscriptionAddress): string {
     if (!webhooks) throw new WebhookKeysMissing();
@@ -115,7 +115,7 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
       } catch (error) {
         if (isUnclear) return await clarify(input, error instanceof FaretrailError ? error.message : 'no answer');
         if (error instanceof ApplicationFailure && error.nonRetryable) throw error;
-        const trouble = toTrouble(error, input.account, now());
+        const trouble = toTrouble(error, input.account);
         const message = 'An attempt broke off before its request.';
         return { kind: 'trouble', trouble: trouble ?? { code: 'upstreamUnavailable', message } };
       }
@@ -132,7 +132,7 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
         await call(account, scope, (token) => rideApi.deleteSubscriber(account, subscriberId, token));
         return { kind: 'removed', subscriberId };
       } catch (error) {
-        const trouble = toTrouble(error, input.account, now());
+        const trouble = toTrouble(error, input.account);
         if (!trouble) throw error;
         throw plainFailure({ type: toFailureType(trouble.code), message: trouble.message });
       }

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { activityInfo, cancellationSignal } from '@temporalio/activity';
+import { cancellationSignal } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
+import { type MonotonicClock, monotonicMs } from '../clock.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName, Scope } from '../domain/keys.js';
 import {
-  isCoolingDown,
-  isUsable,
-  longestWaitMs,
+  clockSlackMs,
+  coolDownOf,
+  lifetimeMs,
   type RequestedToken,
   renewAheadMs,
   type SealedToken,
@@ -19,6 +20,7 @@ import {
 import { type AccessTokenKey, accessTokenId } from '../domain/workflow-ids.js';
 import { RideApiError, RideApiGarbled, RideApiUnreachable, TokenRefused } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
+import type { TemporalClock } from './temporal-clock.js';
 
 // A token's two ends: the activity that requests it for the fleet's lease, and the source from which calls take it.
 
@@ -29,7 +31,7 @@ export interface TokenActivityPorts {
   /** Seals for readers of this lease only. */
   seal(accessToken: string, leaseId: string): Promise<string>;
   refreshEarlyMs: number;
-  now?: () => number;
+  monotonic?: MonotonicClock;
 }
 
 export type TokenActivities = ReturnType<typeof createTokenActivities>;
@@ -40,7 +42,7 @@ export function createTokenActivities({
   rideApi,
   seal,
   refreshEarlyMs,
-  now = Date.now,
+  monotonic = monotonicMs,
 }: TokenActivityPorts) {
   return {
     /** One token request. The token leaves this function sealed. Any answer of the service is a result, so that the workflow tells the
@@ -48,13 +50,17 @@ export function createTokenActivities({
     async requestToken(key: AccessTokenKey): Promise<RequestedToken | TokenRequestTrouble> {
       const account = accountWith(key.account, key.credentialId);
       if (!account) throw notHeld(key);
-      const requestedAt = now();
+      const requestedAt = monotonic();
       try {
-        const { accessToken, lifetimeMs } = await rideApi.requestToken(account, key.scope, cancellationSignal());
+        const { accessToken, lifetimeMs: livesMs } = await rideApi.requestToken(
+          account,
+          key.scope,
+          cancellationSignal(),
+        );
         const sealed = await seal(accessToken, accessTokenId(key));
-        const renewAfterMs = lifetimeMs - renewAheadMs(lifetimeMs, refreshEarlyMs);
-        const ageMs = Math.max(0, now() - requestedAt);
-        return { id: randomUUID(), sealed, ageMs, renewAfterMs, lifetimeMs };
+        const renewAfterMs = livesMs - renewAheadMs(livesMs, refreshEarlyMs);
+        const ageMs = monotonic() - requestedAt;
+        return { id: randomUUID(), sealed, ageMs, renewAfterMs, lifetimeMs: livesMs };
       } catch (error) {
         return toTrouble(error);
       }
@@ -105,14 +111,14 @@ export interface TokenSource {
 /** The lease has no usable token. Not for a 401 on a call, which is the service's answer to a token. */
 export class TokenUnavailable extends FaretrailError<TokenFailure['code']> {
   override readonly name = 'TokenUnavailable';
-  /** When it makes sense to ask again, in milliseconds since the epoch. */
-  readonly retryAt: number;
+  /** The wait after which it makes sense to ask again. */
+  readonly afterMs: number;
   /** The service has not refused a token: the lease waits before it requests one more. */
   readonly isPaced: boolean;
 
-  constructor(code: TokenFailure['code'], message: string, retryAt: number, isPaced = false) {
+  constructor(code: TokenFailure['code'], message: string, afterMs: number, isPaced = false) {
     super(code, message);
-    this.retryAt = retryAt;
+    this.afterMs = afterMs;
     this.isPaced = isPaced;
   }
 }
@@ -121,21 +127,32 @@ interface TokenSourcePorts {
   leases: TokenLeases;
   unseal(sealed: string, leaseId: string): Promise<string>;
   credentialId(account: Account): string;
-  now?: () => number;
-  /** An instant of Temporal's server that has passed, in milliseconds since the epoch; undefined: none is known. Default: that of the activity under way. */
-  passed?: () => number | undefined;
+  monotonic?: MonotonicClock;
+  /** Default: nothing is known of the server's clock. */
+  server?: Pick<TemporalClock, 'sinceAtLeast'>;
   sleep?: (ms: number) => Promise<void>;
+}
+
+/** A token in the memory of this process. Times are by the monotonic clock, so no clock that is wrong or mended ends it. */
+interface HeldToken extends AccessToken {
+  beganAt: number;
+  /** From here on, the process asks for the next token while it still uses this one. */
+  dueAt: number;
+  endsAt: number;
 }
 
 /** What this process knows of one lease. */
 interface Entry {
   readonly key: AccessTokenKey;
-  held?: AccessToken & {
-    token: SealedToken;
-    /** From this instant on, the process asks for the next token while it still uses this one. */
-    dueAt: number;
-  };
+  held?: HeldToken;
   pending?: Promise<AccessToken> | undefined;
+}
+
+/** A request of this process to the lease. `at`: by the monotonic clock. */
+interface Asked {
+  at: number;
+  publishedBefore: string | null;
+  tokenBefore: string | null;
 }
 
 /** A token request takes well under a second; a caller that waited this long tries again later by Temporal's retry. */
@@ -144,18 +161,20 @@ const firstPauseMs = 20;
 const longestPauseMs = 1_000;
 const refreshRetryMs = 5_000;
 
+/** How long the lease requests nothing. No longer than it meant to wait, and not at all where a clock was wrong. */
+function coolDownLeftMs(failure: TokenFailure, server: Pick<TemporalClock, 'sinceAtLeast'>): number {
+  const passedMs = server.sinceAtLeast(Date.parse(failure.at)) ?? 0;
+  return passedMs < -clockSlackMs ? 0 : Math.max(0, coolDownOf(failure) - Math.max(0, passedMs));
+}
+
+const unavailable = ({ code, message, isPaced }: TokenFailure, afterMs: number): TokenUnavailable =>
+  new TokenUnavailable(code, message, afterMs, isPaced);
+
 /** See `TokenSource`. */
 export function createTokenSource(ports: TokenSourcePorts): TokenSource {
-  const { leases, unseal, credentialId, now = Date.now, passed = scheduledAt, sleep = pause } = ports;
+  const { leases, unseal, credentialId, monotonic = monotonicMs, sleep = pause } = ports;
+  const { server = { sinceAtLeast: () => undefined } } = ports;
   const entries = new Map<string, Entry>();
-  /** How far this clock may be ahead of that of Temporal's server, which leases use: so a process that has just started takes no good token
-   *  for an old one. An old one is rejected, and then replaced. */
-  let aheadMs = Number.POSITIVE_INFINITY;
-  const leaseNow = (): number => now() - aheadMs;
-
-  const setClock = (passedAt: number): void => {
-    aheadMs = Math.min(aheadMs, now() - passedAt);
-  };
 
   function entryOf(account: Account, scope: Scope): Entry {
     const key = { account: account.name, scope, credentialId: credentialId(account) };
@@ -166,34 +185,43 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
 
   /** Reads the lease until it has a usable token other than this one, and asks for one if necessary. */
   async function find(entry: Entry, insteadOf: string | null): Promise<AccessToken> {
-    const deadline = now() + waitMs;
-    let asked: { at: number; before: string | null } | undefined;
+    const deadline = monotonic() + waitMs;
+    let asked: Asked | undefined;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       const { token = null, failure = null, publishedAt = null } = (await leases.read(entry.key)) ?? {};
-      const isAnswered = asked !== undefined && publishedAt !== null && publishedAt !== asked.before;
-      if (publishedAt !== null) setClock(Date.parse(publishedAt)); // before it was read
-      if (token && token.id !== insteadOf && isUsable(token, leaseNow())) return await hold(entry, token);
+      const isAnswered = asked !== undefined && publishedAt !== null && publishedAt !== asked.publishedBefore;
+      if (token && token.id !== insteadOf) {
+        // A token that came after this process asked is no older than that, whatever the clocks say.
+        const isNew = asked !== undefined && token.id !== asked.tokenBefore;
+        const ageMs = isNew ? monotonic() - (asked?.at ?? 0) : ageOf(token, entry.held);
+        if (ageMs < lifetimeMs(token)) return await hold(entry, token, ageMs);
+      }
       // A failure that answers this process counts even if its cool-down is over.
-      if (failure && (isAnswered || isCoolingDown(failure, leaseNow()))) throw unavailable(failure);
-      if (now() >= deadline) throw new TokenUnavailable('upstreamUnavailable', stillWaiting, now() + 1_000);
+      const leftMs = failure && coolDownLeftMs(failure, server);
+      if (failure && leftMs !== null && (isAnswered || leftMs > 0)) throw unavailable(failure, leftMs);
+      if (monotonic() >= deadline) throw new TokenUnavailable('upstreamUnavailable', stillWaiting, 1_000);
       if (asked === undefined || isAnswered) {
-        asked = { at: now(), before: publishedAt };
+        asked = { at: monotonic(), publishedBefore: publishedAt, tokenBefore: token?.id ?? null };
         await leases.renew(entry.key, token?.id ?? null);
       }
-      await sleep(Math.min(pauseMs * (0.5 + Math.random()), deadline - now()));
+      await sleep(Math.min(pauseMs * (0.5 + Math.random()), deadline - monotonic()));
     }
   }
 
-  /** Callers try again within the longest wait, whatever a memo says. */
-  const unavailable = ({ code, message, retryAt, isPaced }: TokenFailure): TokenUnavailable =>
-    new TokenUnavailable(code, message, Math.min(Date.parse(retryAt) + aheadMs, now() + longestWaitMs), isPaced);
+  /** An unknown age counts as none: an old token is rejected, and then replaced. */
+  function ageOf({ id, requestedAt }: SealedToken, held: HeldToken | undefined): number {
+    if (held?.id === id) return monotonic() - held.beganAt;
+    return Math.max(0, server.sinceAtLeast(Date.parse(requestedAt)) ?? 0);
+  }
 
-  async function hold(entry: Entry, token: SealedToken): Promise<AccessToken> {
+  async function hold(entry: Entry, token: SealedToken, ageMs: number): Promise<AccessToken> {
+    const beganAt = monotonic() - ageMs;
     const value = await unseal(token.sealed, accessTokenId(entry.key));
-    const renewAt = Date.parse(token.renewAt);
+    const renewMs = Date.parse(token.renewAt) - Date.parse(token.requestedAt);
+    const endsAt = beganAt + lifetimeMs(token);
     // Spread over the first half of the time before the end, so that one process asks and the others find the new token.
-    const dueAt = renewAt + (Math.random() * (Date.parse(token.expiresAt) - renewAt)) / 2;
-    entry.held = { id: token.id, value, token, dueAt };
+    const dueAt = beganAt + renewMs + (Math.random() * (lifetimeMs(token) - renewMs)) / 2;
+    entry.held = { id: token.id, value, beganAt, dueAt, endsAt };
     return entry.held;
   }
 
@@ -210,29 +238,17 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
 
   return {
     async get(account, scope, rejected) {
-      setClock(passed() ?? Number.NEGATIVE_INFINITY);
       const entry = entryOf(account, scope);
       const { held } = entry;
-      if (!held || held.id === rejected || !isUsable(held.token, leaseNow())) {
-        return await another(entry, rejected ?? null);
-      }
-      if (leaseNow() >= held.dueAt) {
-        held.dueAt = leaseNow() + refreshRetryMs;
+      if (!held || held.id === rejected || monotonic() >= held.endsAt) return await another(entry, rejected ?? null);
+      if (monotonic() >= held.dueAt) {
+        held.dueAt = monotonic() + refreshRetryMs;
         // The old token is still usable. When it ends, the next caller gets this error.
         another(entry, held.id).catch(() => undefined);
       }
       return held;
     },
   };
-}
-
-/** Undefined for polls, which belong to no activity. Not when the attempt is due: after a crash of the server one may start a minute before. */
-function scheduledAt(): number | undefined {
-  try {
-    return activityInfo().scheduledTimestampMs;
-  } catch {
-    return undefined;
-  }
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

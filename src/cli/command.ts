@@ -1,6 +1,7 @@
 import type { Connection } from '@temporalio/client';
 import type { Option } from 'commander';
 import { createFaretrailClient, type FaretrailClient } from '../client/index.js';
+import { deadlineIn, monotonicMs } from '../clock.js';
 import type { CliConfig, Config } from '../config.js';
 import { shellWord } from '../domain/shell-word.js';
 import type { Env } from '../settings/env-reader.js';
@@ -117,10 +118,10 @@ const noteEveryMs = 2_000;
 
 /** Notes how far a long command has come, every two seconds. */
 export function createProgressNote({ note }: Pick<CommandContext, 'note'>): (text: () => string) => void {
-  let notedAt = Date.now();
+  let notedAt = monotonicMs();
   return (text) => {
-    if (Date.now() - notedAt < noteEveryMs) return;
-    notedAt = Date.now();
+    if (monotonicMs() - notedAt < noteEveryMs) return;
+    notedAt = monotonicMs();
     note(text());
   };
 }
@@ -182,7 +183,7 @@ export async function withSession<T>(context: CommandContext, act: (session: Ses
     const find: Session['find'] = (workflowId) => runOf(client, workflowId).find({ withinMs: callTimeoutMs });
     return await act({
       ...{ ...context, client, rides, connection, namespace, address, config, find },
-      inTime: (call) => connection.withDeadline(Date.now() + callTimeoutMs, call),
+      inTime: (call) => connection.withDeadline(deadlineIn(callTimeoutMs), call),
       async get(workflowId, unknown) {
         const found = await find(workflowId);
         if (!found) throw unknown;

@@ -1,3 +1,4 @@
+import { wallMs } from '../clock.js';
 import type { CliConfig, ConfigError } from '../config.js';
 import { FaretrailError } from '../domain/errors.js';
 import { isLoopbackAddress } from '../domain/web-address.js';
@@ -69,7 +70,7 @@ const nodeLines: Readonly<Record<string, string>> = { 22: '2027-04-30', 24: '202
 const newestKnownLine = Math.max(...Object.keys(nodeLines).map(Number));
 
 /** Does this Node still get security releases? That is a warning alone: nothing fails because of it yet. */
-export function checkNode(version = process.versions.node, now = Date.now()): Check {
+export function checkNode(version = process.versions.node, now = wallMs()): Check {
   const name = 'Node';
   const [line = ''] = version.split('.');
   const until = nodeLines[line];

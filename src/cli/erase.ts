@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowExecutionInfo } from '@temporalio/client';
+import { monotonicMs } from '../clock.js';
 import { valueAt } from '../contracts/json.js';
 import { InvalidInput } from '../domain/errors.js';
 import { publishedDelivery } from '../domain/published.js';
@@ -231,11 +232,11 @@ async function removeRuns({ client, inTime }: Session, runs: readonly RunAbout[]
       if (!isGrpc(error, 'NOT_FOUND')) throw error;
     });
   }
-  const until = Date.now() + removedWithinMs;
+  const until = monotonicMs() + removedWithinMs;
   const isThere = async ({ workflowId, runId }: RunAbout): Promise<boolean> =>
     (await runOf(client, workflowId, runId).find({ withinMs: callTimeoutMs })) !== undefined;
   let left = [...runs];
-  while (left.length > 0 && Date.now() < until) {
+  while (left.length > 0 && monotonicMs() < until) {
     left = await readEach(left, async (run) => ((await isThere(run)) ? [run] : []));
     if (left.length > 0) await sleep(pauseMs);
   }

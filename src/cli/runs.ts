@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AskOptions, OrderTrail } from '../client/index.js';
+import { monotonicMs } from '../clock.js';
 import type { AccountName } from '../domain/keys.js';
 import { failureBehind, hasCode, isGrpc } from '../temporal/run-errors.js';
 import { type Decision, type FoundRun, readDecisions } from '../temporal/runs.js';
@@ -188,11 +189,11 @@ async function printChanges<Standing, Result>(
     const found = await unlessTransient(run.find);
     if (found === undefined) {
       trouble = noTemporal;
-    } else if (!found.isOpen || (found.version !== version && Date.now() >= askFrom)) {
+    } else if (!found.isOpen || (found.version !== version && monotonicMs() >= askFrom)) {
       const shown = await unlessTransient(() => readRun(session, run, found));
       if (shown?.failure) throw new RunFailed(shown.failure.code, shown.failure.message);
       if (shown === undefined || (found.isOpen && shown.standing === null)) {
-        askFrom = Date.now() + askAgainMs;
+        askFrom = monotonicMs() + askAgainMs;
         trouble = shown ? noWorker : noTemporal;
       } else {
         said = '';

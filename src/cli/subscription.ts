@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UpdateDefinition } from '@temporalio/common';
+import { monotonicMs } from '../clock.js';
 import { actsForCompany } from '../domain/account.js';
 import { InvalidInput } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
@@ -141,10 +142,10 @@ const lookAgainMs = 500;
 
 /** Waits until the service has confirmed the subscription, or `withinMs` are over. Gives the last status. */
 async function awaitSubscription(session: Session, key: SubscriptionKey, withinMs: number) {
-  const until = Date.now() + withinMs;
+  const until = monotonicMs() + withinMs;
   for (;;) {
     const status = await readSubscriptionStatus(session, key);
-    if ((status && status.state !== 'subscribing') || Date.now() + lookAgainMs > until) return status;
+    if ((status && status.state !== 'subscribing') || monotonicMs() + lookAgainMs > until) return status;
     await sleep(lookAgainMs);
   }
 }

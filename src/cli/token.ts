@@ -1,3 +1,4 @@
+import { wallMs } from '../clock.js';
 import { isUsable, publishedLease, type TokenLease } from '../domain/token-lease.js';
 import { type AccessTokenKey, fromAccessTokenId } from '../domain/workflow-ids.js';
 import { type RunTimes, toRunTimes } from '../temporal/runs.js';
@@ -81,7 +82,7 @@ const listTokens = listing({
       const key = fromAccessTokenId(info.workflowId);
       if (!key || seen.has(info.workflowId)) return [];
       seen.add(info.workflowId);
-      return [toListedToken(key, publishedLease(info.memo), toRunTimes(info), Date.now())];
+      return [toListedToken(key, publishedLease(info.memo), toRunTimes(info), wallMs())];
     });
   },
 });

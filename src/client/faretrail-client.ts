@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { pMapIterable } from 'p-map';
+import { monotonicMs } from '../clock.js';
 import {
   type BusinessCallInputSchema,
   BusinessCallResultSchema,
@@ -146,8 +147,8 @@ export function createFaretrailClient({ client, taskQueue = defaultTaskQueue }: 
 function paced(perSecond: number): () => Promise<unknown> {
   let next = 0;
   return () => {
-    next = Math.max(next + 1_000 / perSecond, performance.now());
-    return sleep(next - performance.now());
+    next = Math.max(next + 1_000 / perSecond, monotonicMs());
+    return sleep(next - monotonicMs());
   };
 }
 

@@ -1,4 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { instantIn, leftMs } from '../clock.js';
 import { createNamedKey } from '../sealing/key-ring.js';
 import { createSealer, type Sealer } from '../sealing/sealer.js';
 import type { DeskRight, DeskSettings } from '../settings/desk.js';
@@ -27,7 +28,7 @@ const random = (): string => randomBytes(18).toString('base64url');
 /** A person who has just signed in. Nothing of what the browser had before goes on. */
 export const newViewer = (who: string, rights: readonly DeskRight[]): Viewer => ({
   ...{ id: random(), who, rights, csrf: random() },
-  until: Date.now() + sessionMs,
+  until: instantIn(sessionMs),
 });
 
 /** What the desk keeps in a browser: the sign-in, one that is under way, and what became of the last button. */
@@ -64,11 +65,11 @@ export function createSessions(cookies: Cookies) {
   return {
     async find(cookie: string | undefined): Promise<Viewer | undefined> {
       const viewer = (await cookies.read(cookie, 'session')) as Viewer | undefined;
-      return viewer && viewer.until > Date.now() && !ended.has(viewer.id) ? viewer : undefined;
+      return viewer && leftMs(viewer.until) > 0 && !ended.has(viewer.id) ? viewer : undefined;
     },
-    begin: (viewer: Viewer): Promise<string> => cookies.set('session', viewer, viewer.until - Date.now()),
+    begin: (viewer: Viewer): Promise<string> => cookies.set('session', viewer, leftMs(viewer.until)),
     end({ id, until }: Viewer): string {
-      for (const [one, at] of ended) if (at < Date.now()) ended.delete(one);
+      for (const [one, at] of ended) if (leftMs(at) === 0) ended.delete(one);
       ended.set(id, until);
       return cookies.clear('session');
     },

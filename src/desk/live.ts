@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { leftMs, monotonicMs } from '../clock.js';
 import type { Changed, Reads } from './reads.js';
 
 const pollEveryMs = 1_000;
@@ -35,8 +36,8 @@ export function createLive(
   async function look(): Promise<void> {
     let upTo: Changed['upTo'] | undefined;
     let runs: string | undefined;
-    let lookAt = 0;
-    let signAt = Date.now() + signOfLifeMs;
+    let lookAt = Number.NEGATIVE_INFINITY;
+    let signAt = monotonicMs() + signOfLifeMs;
     while (listeners.size > 0 && !stopped.signal.aborted) {
       try {
         const changed: Changed = upTo ? await changedSince(upTo) : { upTo: await latest(), topics: ['all'] };
@@ -45,14 +46,14 @@ export function createLive(
       } catch {
         upTo = undefined; // the store is away; once it is back, all look again
       }
-      if (Date.now() >= lookAt) {
-        lookAt = Date.now() + lookAtRunsEveryMs;
+      if (monotonicMs() >= lookAt) {
+        lookAt = monotonicMs() + lookAtRunsEveryMs;
         const now = await lookAtRuns().catch(() => 'no answer');
         if (runs !== undefined && now !== runs) tellTopics(['needs']);
         runs = now;
       }
-      if (Date.now() >= signAt) {
-        signAt = Date.now() + signOfLifeMs;
+      if (monotonicMs() >= signAt) {
+        signAt = monotonicMs() + signOfLifeMs;
         tell(': still here\n\n');
       }
       await sleep(pollEveryMs, undefined, { signal: stopped.signal }).catch(() => undefined);
@@ -66,7 +67,7 @@ export function createLive(
       response.write(`retry: 3000\n\n${latestTold}`); // may have come after the page was made
       listeners.add(response);
       const leave = () => listeners.delete(response);
-      const end = setTimeout(() => leave() && response.end(), until - Date.now());
+      const end = setTimeout(() => leave() && response.end(), leftMs(until));
       response.on('error', leave).on('close', () => leave() && clearTimeout(end));
       if (!isLooking) {
         isLooking = true;

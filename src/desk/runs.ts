@@ -1,5 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 import { createFaretrailClient, type FaretrailClient } from '../client/index.js';
+import { deadlineIn } from '../clock.js';
 import { publishedDelivery } from '../domain/published.js';
 import { type FollowOrderKey, type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
 import type { Env } from '../settings/env-reader.js';
@@ -35,11 +36,11 @@ export function openRuns(env: Env, taskQueue: string) {
   const lookAs = (identity: string): Looking => ({
     client: new Client({ connection, namespace, dataConverter, identity }),
     config: { taskQueue },
-    inTime: (act) => connection.withDeadline(Date.now() + 8_000, act),
+    inTime: (act) => connection.withDeadline(deadlineIn(8_000), act),
   });
   const looking = lookAs('desk');
   const { client } = looking;
-  const inTime = <T>(act: () => Promise<T>): Promise<T> => connection.withDeadline(Date.now() + pageWaitsMs, act);
+  const inTime = <T>(act: () => Promise<T>): Promise<T> => connection.withDeadline(deadlineIn(pageWaitsMs), act);
   const look = async () => (await findRunsInNeed(looking, { limit: 200 })).rows;
   const needs = createShared(looksEveryMs, look, staleMs);
   const missed = createShared(looksEveryMs, async () => (await findMissed(looking, {})).rows, staleMs);

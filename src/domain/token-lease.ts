@@ -128,13 +128,31 @@ export const isUsable = (token: SealedToken, now: number): boolean => isAfter(to
 /** Is it time to renew the token? */
 const isDue = (token: SealedToken, now: number): boolean => !isAfter(token.renewAt, now);
 
-/** Is it too early to try again after this failure? */
-export const isCoolingDown = ({ retryAt }: TokenFailure, now: number): boolean => isAfter(retryAt, now);
+/** From the sending of its request to its end. */
+export const lifetimeMs = ({ requestedAt, expiresAt }: SealedToken): number =>
+  Date.parse(expiresAt) - Date.parse(requestedAt);
+
+/** Two readings of a clock, or of two clocks, may differ by so much. An instant that is further ahead comes from a clock that was wrong. */
+export const clockSlackMs = 60_000;
+
+/** How long the lease meant to request nothing after this failure. */
+export const coolDownOf = ({ at, retryAt }: TokenFailure): number =>
+  Math.min(Date.parse(retryAt) - Date.parse(at), longestWaitMs);
+
+/** Is it too early to try again after this failure? One from the future was noted by a clock that has been mended. */
+export const isCoolingDown = (failure: TokenFailure, now: number): boolean =>
+  isAfter(failure.retryAt, now) && !isAfter(failure.at, now + clockSlackMs);
 
 /** Two tokens at once may be replaced before their time, and then one in half a minute: the service may end a token at any
  *  time, but if it rejects calls whatever the token, new ones do not help. */
 const paceMs = 30_000;
 const atOnce = 2;
+
+/** No later than the pace allows; an instant beyond that is from a clock that has been mended. */
+function pacedUntilMs(pacedUntil: string | null, now: number): number {
+  const until = Date.parse(pacedUntil ?? iso(now));
+  return until > now + atOnce * paceMs ? now : until;
+}
 
 const refused =
   'The service rejects tokens before their end, faster than they may be replaced. Check that base URL and token URL belong together, ' +
@@ -143,8 +161,8 @@ const refused =
 /** Why a lease that is asked for another token requests none now; null: it requests one. */
 export function refusalOf({ token, failure, pacedUntil }: TokenLease, now: number): TokenFailure | null {
   if (failure && isCoolingDown(failure, now)) return failure;
-  if (token === null || pacedUntil === null || isDue(token, now)) return null;
-  const againAt = Date.parse(pacedUntil) - (atOnce - 1) * paceMs;
+  if (token === null || isDue(token, now)) return null;
+  const againAt = pacedUntilMs(pacedUntil, now) - (atOnce - 1) * paceMs;
   if (againAt <= now) return null;
   const retryAt = iso(Math.min(againAt, Date.parse(token.renewAt)));
   return { code: 'credentialsRejected', message: refused, at: iso(now), retryAt, isPaced: true };
@@ -152,17 +170,17 @@ export function refusalOf({ token, failure, pacedUntil }: TokenLease, now: numbe
 
 /** The lease after a token was obtained. */
 export function withToken(lease: TokenLease, requested: RequestedToken, now: number): TokenLease {
-  const { ageMs, renewAfterMs, lifetimeMs, ...token } = requested;
+  const { ageMs, renewAfterMs, lifetimeMs: livesMs, ...token } = requested;
   const requestedMs = now - ageMs;
   const isEarly = lease.token !== null && !isDue(lease.token, now);
-  const pacedMs = Math.max(now, Date.parse(lease.pacedUntil ?? iso(now))) + paceMs;
+  const pacedMs = Math.max(now, pacedUntilMs(lease.pacedUntil, now)) + paceMs;
   return {
     ...lease,
     token: {
       ...token,
       requestedAt: iso(requestedMs),
       renewAt: iso(requestedMs + renewAfterMs),
-      expiresAt: iso(requestedMs + lifetimeMs),
+      expiresAt: iso(requestedMs + livesMs),
     },
     failure: null,
     renewals: lease.renewals + 1,
@@ -187,9 +205,12 @@ export function withTrouble(lease: TokenLease, trouble: TokenRequestTrouble, now
 /** Callers whose token is rejected ask again soon after `retryAt`. If none does within this time, calls go through again. */
 const askedAgainWithinMs = 15_000;
 
-/** When the lease forgets that it refused to replace a token, in milliseconds since the epoch; null: it has nothing to forget. */
-export const forgottenAt = ({ failure }: TokenLease): number | null =>
-  failure?.isPaced ? Date.parse(failure.retryAt) + askedAgainWithinMs : null;
+/** After what time the lease forgets that it refused to replace a token; null: it has nothing to forget. */
+export function forgottenAfterMs({ failure }: TokenLease, now: number): number | null {
+  if (!failure?.isPaced) return null;
+  const leftMs = Math.min(Date.parse(failure.retryAt) - now, coolDownOf(failure));
+  return Math.max(1, leftMs + askedAgainWithinMs);
+}
 
 /** Why the lease requests a token, for the metric. */
 export function renewalReason({ token }: TokenLease, now: number): 'first' | 'expired' | 'ahead' | 'rejected' {
@@ -200,8 +221,7 @@ export function renewalReason({ token }: TokenLease, now: number): 'first' | 'ex
 
 /** How long a lease waits for requests before its run ends: two lifetimes of the token. */
 export function idleMs({ token }: TokenLease): number {
-  const lifetimeMs = token === null ? 0 : Date.parse(token.expiresAt) - Date.parse(token.requestedAt);
-  return 2 * Math.max(lifetimeMs, coolDownMs);
+  return 2 * Math.max(token === null ? 0 : lifetimeMs(token), coolDownMs);
 }
 
 /** The lease as Markdown for the Temporal UI. Holds times and the reason of a failure, never a token. */

@@ -4,6 +4,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Webhook } from 'standardwebhooks';
 import { Agent, buildConnector, errors } from 'undici';
+import { type WallClock, wallMs } from '../clock.js';
 
 /** One change for one URL. */
 export interface NotifyInput {
@@ -123,7 +124,7 @@ export interface NotifySenderOptions {
   allowsPrivate: boolean;
   limits?: Partial<NotifyLimits>;
   lookUp?: Guard['lookUp'];
-  now?: () => number;
+  now?: WallClock;
 }
 
 /** Sends signed requests (Standard Webhooks 1.0). */
@@ -131,7 +132,7 @@ export type NotifySender = ReturnType<typeof createNotifySender>;
 
 /** Makes the sender. It repeats nothing and follows no redirect. */
 export function createNotifySender(options: NotifySenderOptions) {
-  const { origins, secrets, allowsPrivate, lookUp, now = Date.now } = options;
+  const { origins, secrets, allowsPrivate, lookUp, now = wallMs } = options;
   const limits = { ...defaultNotifyLimits, ...options.limits };
   const allows = (address: string) => isCallableAddress(address, { allowsPrivate });
   const agent = createGuardedAgent({ allows, ...(lookUp && { lookUp }) }, limits);

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { ageMs } from '../clock.js';
 import type { RunCounts } from '../temporal/visibility.js';
 import { version } from '../version.js';
 import type { Forwarder } from '../webhooks/forward/forwarder.js';
@@ -202,14 +203,14 @@ export function createIngressMetrics() {
         ['account', 'reason'],
       ),
     showJournal({ depth, bytes, maxBytes, oldestAt }: JournalGauges): void {
-      const ageMs = (): number => Math.max(0, Date.now() - (oldestAt() ?? Number.POSITIVE_INFINITY));
+      const oldestMs = (): number => ageMs(oldestAt() ?? Number.POSITIVE_INFINITY);
       gauge('faretrail_journal_deliveries', 'Acknowledged deliveries that wait in the journal.', () => [[depth()]]);
       gauge('faretrail_journal_bytes', 'Size of the journal, of pages in use.', () => [[bytes()]]);
       gauge('faretrail_journal_max_bytes', 'What the journal may hold.', () => [[maxBytes]]);
       gauge(
         'faretrail_journal_oldest_age_seconds',
         'Age of the oldest delivery in the journal; 0 while it is empty.',
-        () => [[ageMs() / 1_000]],
+        () => [[oldestMs() / 1_000]],
       );
     },
   };

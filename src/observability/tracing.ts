@@ -1,5 +1,6 @@
 import type * as Api from '@opentelemetry/api';
 import type { parseTraceParent } from '@opentelemetry/core';
+import { monotonicMs } from '../clock.js';
 import type { TraceProtocol } from '../config.js';
 import { version } from '../version.js';
 import { type Logger, showSpansInLogs } from './logging.js';
@@ -86,8 +87,8 @@ export async function openTracing({ process, logger, protocol }: TracingOptions)
 function complainNowAndThen(logger: Logger): (error: unknown) => void {
   let quietUntil = 0;
   return (error) => {
-    if (Date.now() < quietUntil) return;
-    quietUntil = Date.now() + complainEveryMs;
+    if (monotonicMs() < quietUntil) return;
+    quietUntil = monotonicMs() + complainEveryMs;
     logger.warn({ err: error }, 'traces could not be sent, and are dropped');
   };
 }

@@ -1,3 +1,4 @@
+import { monotonicMs } from '../clock.js';
 import { type ContractProfile, interfaceTerms, type OperationName } from '../contracts/contract-profile.js';
 import type { Account } from '../domain/account.js';
 import { FaretrailError } from '../domain/errors.js';
@@ -54,9 +55,9 @@ const toOutcome = (code: string): string =>
 /** Counts calls by their outcome. */
 export function countCalls(metrics: WorkerMetrics): CallWatch {
   return async ({ account: { name: account }, operation, scope }, call) => {
-    const startedAt = performance.now();
+    const startedAt = monotonicMs();
     const count = (outcome: string): void => {
-      const seconds = (performance.now() - startedAt) / 1_000;
+      const seconds = (monotonicMs() - startedAt) / 1_000;
       if (operation === 'requestToken') metrics.countTokenRequest({ account, scope: scope ?? '', outcome });
       else metrics.countUpstreamCall({ account, operation, outcome }, seconds);
     };

@@ -2,6 +2,7 @@ import type { LookupFunction } from 'node:net';
 import { promisify } from 'node:util';
 import { brotliDecompress, unzip } from 'node:zlib';
 import { Agent, buildConnector, type Dispatcher, errors, type FormData } from 'undici';
+import { monotonicMs } from '../clock.js';
 import { readIncomingJson } from '../contracts/json.js';
 import { InvalidInput } from '../domain/errors.js';
 import { type GarbledCode, RideApiGarbled, RideApiUnreachable } from './errors.js';
@@ -69,7 +70,7 @@ export function createHttp({ proxy = null, lookup, ...options }: HttpOptions = {
   const direct = buildConnector({ timeout: limits.connectMs, ...perAddress });
   const connect = proxy === null ? direct : throughProxy(proxy, direct, limits.connectMs);
   const open = new Set<Agent>();
-  let [newest, since] = [openAgent(), performance.now()];
+  let [newest, since] = [openAgent(), monotonicMs()];
   let closing: Promise<unknown> | undefined;
 
   function openAgent(): Agent {
@@ -86,10 +87,10 @@ export function createHttp({ proxy = null, lookup, ...options }: HttpOptions = {
 
   // undici has `clientTtl`, with which 7.30 leaves calls in line for ever where all connections are busy.
   function agentInTime(): Agent {
-    if (closing !== undefined || performance.now() - since < limits.connectionAgeMs) return newest;
+    if (closing !== undefined || monotonicMs() - since < limits.connectionAgeMs) return newest;
     const old = newest;
     void old.close().finally(() => open.delete(old));
-    [newest, since] = [openAgent(), performance.now()];
+    [newest, since] = [openAgent(), monotonicMs()];
     return newest;
   }
 

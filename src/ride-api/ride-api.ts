@@ -1,3 +1,4 @@
+import { type WallClock, wallMs } from '../clock.js';
 import { phonesIn } from '../contracts/call-bodies.js';
 import { type ContractProfile, interfaceTerms, type OperationName } from '../contracts/contract-profile.js';
 import type { JsonObject } from '../contracts/json.js';
@@ -36,12 +37,12 @@ export interface RideApiOptions extends Keeping {
   /** A longer `Retry-After` is cut to it. */
   retryAfterMaxMs?: number;
   /** Epoch milliseconds. */
-  now?: () => number;
+  now?: WallClock;
 }
 
 /** Makes the client of both interfaces. It holds no credentials and no token: each call brings its own. */
 export function createRideApi(options: RideApiOptions) {
-  const { profile, http = createHttp(), retryAfterMaxMs = defaultMaxWaitMs, now = Date.now } = options;
+  const { profile, http = createHttp(), retryAfterMaxMs = defaultMaxWaitMs, now = wallMs } = options;
   const waitTerms = () => ({ now: now(), maxWaitMs: retryAfterMaxMs });
   const ask: Ask = async (account, call, read, { signal, secrets = [], ...manner } = {}) => {
     const reply = await http.send(operationRequest(account, call, profile), signal);

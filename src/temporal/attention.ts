@@ -1,5 +1,6 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import type { QueryDefinition } from '@temporalio/common';
+import { monotonicMs } from '../clock.js';
 import type { Attention } from '../domain/attention.js';
 import { callWaits } from '../domain/call.js';
 import { parkReasonTexts } from '../domain/delivery.js';
@@ -46,7 +47,7 @@ export async function findRunsInNeed(
   looking: Looking,
   { account, limit }: { account?: AccountName; limit: number },
 ): Promise<Found<RunInNeed>> {
-  const until = Date.now() + answersWithinMs;
+  const until = monotonicMs() + answersWithinMs;
   const { rows, hasMore } = await listRuns(looking, attentionQuery(account), limit, (info) =>
     readOne(looking, info, until),
   );
@@ -122,7 +123,7 @@ async function readOne({ client }: Looking, info: WorkflowExecutionInfo, until: 
   if (!kind || !name) return []; // the id is not ours, so this run fails by itself
   const known = shown?.(info);
   const code = known?.code ?? attributeOf(info, 'attention') ?? '-';
-  const withinMs = Math.max(until - Date.now(), 1);
+  const withinMs = Math.max(until - monotonicMs(), 1);
   const answer =
     query &&
     (await runOf(client, workflowId)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Claims, RunName } from '../activities/index.js';
+import { monotonicMs } from '../clock.js';
 import { type Claim, claimedSignal } from '../workflows/messages.js';
 import { decodeAll, type HistoryEvents, runOf } from './runs.js';
 
@@ -34,7 +35,7 @@ async function isFirst(
   const claim = { name, by, ...(stores && { stores }) };
   const isOpen = await runOf(client, run.workflowId, run.runId).signal(claimedSignal, claim, { withinMs });
   if (!isOpen) return false; // the run was reset or ended meanwhile
-  const until = Date.now() + recordedWithinMs;
+  const until = monotonicMs() + recordedWithinMs;
   for (let waitMs = 10; ; waitMs *= 2) {
     const read = await histories();
     if (read.length === 0) return false;
@@ -42,7 +43,7 @@ async function isFirst(
       const first = await firstClaim(client, events, name);
       if (first !== undefined) return first.by === by;
     }
-    if (Date.now() + waitMs > until) throw new Error('Temporal has not recorded a claim in time');
+    if (monotonicMs() + waitMs > until) throw new Error('Temporal has not recorded a claim in time');
     await pause(waitMs);
   }
 }

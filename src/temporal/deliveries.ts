@@ -1,5 +1,6 @@
 import { type Client, NamespaceNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
+import { ageMs, deadlineIn } from '../clock.js';
 import type { Account } from '../domain/account.js';
 import type { DeliveryAbout, DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
 import type { AccountName, DeliveryId, OrderId } from '../domain/keys.js';
@@ -37,7 +38,7 @@ type Parked = (input: ParkedDeliveryInput) => Promise<ParkedDelivery>;
 export function createDeliveryPort({ client, taskQueue, untracked }: DeliveryPortOptions): DeliveryPort {
   const inTime = async <T>(call: () => Promise<T>): Promise<T> => {
     try {
-      return await client.withDeadline(Date.now() + deadlineMs, call);
+      return await client.withDeadline(deadlineIn(deadlineMs), call);
     } catch (error) {
       throw toUnavailable(error);
     }
@@ -120,7 +121,7 @@ const firstLooksMs = 10 * 60_000;
 /** Only a run that has just started or still looks for a receipt has a task or an activity. */
 function hasNothingToRead({ raw, startTime }: FoundRun): boolean {
   const hasWork = (raw.pendingActivities?.length ?? 0) > 0 || raw.pendingWorkflowTask != null;
-  return !hasWork || Date.now() - startTime.getTime() > firstLooksMs;
+  return !hasWork || ageMs(startTime.getTime()) > firstLooksMs;
 }
 
 /** `TemporalUnavailable` for an error that affects every call: it is about the server, the connection or our permissions, not about one

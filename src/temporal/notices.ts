@@ -1,3 +1,4 @@
+import { instantIn } from '../clock.js';
 import type { AccountName } from '../domain/keys.js';
 import { type MissedNotice, missedStatus } from '../domain/notify/notices.js';
 import { publishedMissed } from '../domain/published.js';
@@ -34,7 +35,7 @@ export async function findMissed(
   looking: Looking,
   { noticeId, account, since, receiver }: MissedFilter,
 ): Promise<Found<Missed>> {
-  const from = since === undefined ? 0 : Date.now() - since;
+  const from = since === undefined ? 0 : instantIn(-since);
   const query = allOf(
     runsQuery('notices', { account, status: missedStatus, running: true }),
     noticeId && `WorkflowId = ${quote(runIdIn(noticeId))}`,

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { FollowedOrders, RequestedRides } from '../activities/index.js';
+import { deadlineIn } from '../clock.js';
 import { readTrail } from '../domain/published.js';
 import type { FollowedEnd, RideStanding } from '../domain/ride/ride.js';
 import { followOrderId, requestRideId } from '../domain/workflow-ids.js';
@@ -22,7 +23,7 @@ export function createFollowedOrders(client: Client, taskQueue: string): Followe
   return {
     async start({ input, receivers }) {
       const given = { input: { ...input, notify: receivers.slice(0, receiversPerRequest) }, taskQueue };
-      const begun = await client.withDeadline(Date.now() + soon.withinMs, () => beginFollowing(client, given));
+      const begun = await client.withDeadline(deadlineIn(soon.withinMs), () => beginFollowing(client, given));
       const others = receivers.slice(receiversPerRequest);
       if ('stays' in begun || others.length === 0) return; // after an end there are no changes, and the ride reads that end
       const run = runOfOrder(input);

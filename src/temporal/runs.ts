@@ -15,6 +15,7 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure, type Payload } from '@temporalio/common';
+import { deadlineIn } from '../clock.js';
 import { askedAhead } from '../domain/errors.js';
 import { followRequestedSignal } from '../workflows/messages.js';
 import { FaretrailClientError, isGrpc, notFound, toClientError } from './run-errors.js';
@@ -63,7 +64,7 @@ export function runOf<W extends Workflow>(client: Client, workflowId: string, ru
   const handle = client.workflow.getHandle<W>(workflowId, runId, { followRuns: runId === undefined });
   const inTime = async <T>({ withinMs }: CallOptions, call: () => Promise<T>): Promise<T> => {
     try {
-      return await (withinMs === undefined ? call() : client.withDeadline(Date.now() + withinMs, call));
+      return await (withinMs === undefined ? call() : client.withDeadline(deadlineIn(withinMs), call));
     } catch (error) {
       throw toClientError(error, workflowId);
     }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import { deadlineIn, monotonicMs } from '../clock.js';
 import type { BusinessCallInput } from '../domain/call.js';
 import { readDeliveries } from '../domain/delivery.js';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
@@ -61,7 +62,7 @@ export async function startServing(
   options: { workflowId: string; taskQueue: string; args: unknown[]; staticSummary: string },
 ): Promise<void> {
   const policies = { workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING' } as const;
-  await client.withDeadline(Date.now() + 5_000, () => client.workflow.start(type, { ...options, ...policies }));
+  await client.withDeadline(deadlineIn(5_000), () => client.workflow.start(type, { ...options, ...policies }));
 }
 
 /** Options of a start of `businessCall`. One key is one call, even when it failed: a call with an unknown outcome must never have
@@ -171,7 +172,7 @@ const followings = new WeakMap<Client, { pace: SignalPace; waiting: Map<string, 
 
 /** Starts a run with `input`, or sends `input` to the open run. After many calls for one order the next one waits, together with its like. */
 export function beginFollowing(client: Client, following: Following): Promise<OrderBegun<unknown>> {
-  const sent = followings.get(client) ?? { pace: createSignalPace(() => performance.now()), waiting: new Map() };
+  const sent = followings.get(client) ?? { pace: createSignalPace(monotonicMs), waiting: new Map() };
   followings.set(client, sent);
   const { pace, waiting } = sent;
   const workflowId = followOrderId(following.input);

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { TokenLeases } from '../activities/token.js';
+import { deadlineIn } from '../clock.js';
 import { publishedLease, type RenewalRequest } from '../domain/token-lease.js';
 import { accessTokenId } from '../domain/workflow-ids.js';
 import type { accessToken } from '../workflows/access-token.js';
@@ -17,7 +18,7 @@ export function createTokenLeases(client: Client, taskQueue: string, deadlineMs 
       return found ? publishedLease(found.memo) : null;
     },
     async renew(key, insteadOf) {
-      await client.withDeadline(Date.now() + deadlineMs, () =>
+      await client.withDeadline(deadlineIn(deadlineMs), () =>
         client.workflow.signalWithStart<typeof accessToken, [RenewalRequest]>('accessToken', {
           workflowId: accessTokenId(key),
           taskQueue,

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, ConnectionLike, WorkflowExecutionInfo } from '@temporalio/client';
 import pMap from 'p-map';
+import { deadlineIn, type MonotonicClock, monotonicMs } from '../clock.js';
 import { type AttentionCode, concernCodes, troubleCodes } from '../domain/attention.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
@@ -70,11 +71,11 @@ async function register(services: SearchAttributeServices, namespace: string, na
 }
 
 async function waitUntilListed(services: SearchAttributeServices, namespace: string, names: string[]): Promise<void> {
-  const deadline = Date.now() + visibleWithinMs;
+  const deadline = monotonicMs() + visibleWithinMs;
   for (;;) {
     const listed = await list(services, namespace);
     if (listed === 'denied' || names.every((name) => name in listed)) return;
-    if (Date.now() > deadline) throw missingError(namespace, names);
+    if (monotonicMs() > deadline) throw missingError(namespace, names);
     await sleep(lookAgainMs);
   }
 }
@@ -130,7 +131,7 @@ function toNamespaceError(error: unknown, namespace: string): unknown {
 }
 
 const call = <R>(services: SearchAttributeServices, request: () => Promise<R>): Promise<R> =>
-  services.withDeadline(Date.now() + callTimeoutMs, request);
+  services.withDeadline(deadlineIn(callTimeoutMs), request);
 
 // Temporal Cloud has no operator service; the code of its answer has changed over time.
 const isDenial = (error: unknown): boolean => isGrpc(error, 'PERMISSION_DENIED', 'UNIMPLEMENTED', 'UNAUTHENTICATED');
@@ -187,7 +188,7 @@ export async function listOpen<T>(
   read: (info: WorkflowExecutionInfo) => T | null,
 ): Promise<T[]> {
   const found: T[] = [];
-  await client.withDeadline(Date.now() + listWithinMs, async () => {
+  await client.withDeadline(deadlineIn(listWithinMs), async () => {
     for await (const info of client.workflow.list({ query: openRuns(taskQueue, condition), pageSize })) {
       const one = read(info);
       if (one !== null) found.push(one);
@@ -242,7 +243,7 @@ export const readEach = async <Item, Row>(
 
 async function countOpen(client: Client, taskQueue: string, condition: string, withinMs: number): Promise<number> {
   const count = () => client.workflow.count(openRuns(taskQueue, condition));
-  return (await client.withDeadline(Date.now() + withinMs, count)).count;
+  return (await client.withDeadline(deadlineIn(withinMs), count)).count;
 }
 
 const parkedWithinMs = 5_000;
@@ -270,7 +271,7 @@ const freshMs = 60_000;
 export function createRunCounts(
   client: Client,
   taskQueue: string,
-  now: () => number = Date.now,
+  monotonic: MonotonicClock = monotonicMs,
 ): () => Promise<RunCounts | null> {
   const count = (condition: string) => countOpen(client, taskQueue, condition, runsWithinMs);
   const read = async (): Promise<RunCounts> => {
@@ -289,8 +290,8 @@ export function createRunCounts(
   let latest: Promise<RunCounts | null> = Promise.resolve(null);
   let askedAt = Number.NEGATIVE_INFINITY;
   return () => {
-    if (now() - askedAt < freshMs) return latest;
-    askedAt = now();
+    if (monotonic() - askedAt < freshMs) return latest;
+    askedAt = monotonic();
     latest = read().catch(() => null);
     return latest;
   };

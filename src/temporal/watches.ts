@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { WatchPort } from '../activities/index.js';
+import { deadlineIn, instantIn, type MonotonicClock, monotonicMs, type WallClock, wallMs } from '../clock.js';
 import { attentionCodes } from '../domain/attention.js';
 import type { AccountName } from '../domain/keys.js';
 import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
@@ -71,7 +72,7 @@ export function createWatchPort(client: Client, taskQueue: string): WatchPort {
 
     processes: (account) => countProcesses(accountQueueOf(taskQueue, account)),
     ping: () =>
-      client.withDeadline(Date.now() + withinMs, async () => void (await client.workflowService.getSystemInfo({}))),
+      client.withDeadline(deadlineIn(withinMs), async () => void (await client.workflowService.getSystemInfo({}))),
   };
 }
 
@@ -131,13 +132,13 @@ export async function pollersOf(
   client: Client,
   taskQueue: string,
   kind: TaskKind = 'activities',
-  now: () => number = Date.now,
+  now: WallClock = wallMs,
 ): Promise<string[]> {
   const { namespace } = client.options;
   const request = { namespace, taskQueue: { name: taskQueue }, taskQueueType: taskKinds[kind] };
   const ask = () => client.workflowService.describeTaskQueue(request);
-  const { pollers } = await client.withDeadline(Date.now() + withinMs, ask);
-  const oldest = (now() - freshMs) / 1_000;
+  const { pollers } = await client.withDeadline(deadlineIn(withinMs), ask);
+  const oldest = instantIn(-freshMs, now) / 1_000;
   const fresh = pollers.filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) >= oldest);
   return [...new Set(fresh.flatMap(({ identity }) => identity || []))];
 }
@@ -163,14 +164,17 @@ const rememberedMs = 600_000;
  * Counts the processes that poll a task queue. A server that takes the queue over from another one learns of each process only at its next
  * poll, up to a minute later: so of the last ten minutes the most counts, and in the first minute another process is taken for granted.
  */
-export function createProcessCount(pollers: (taskQueue: string) => Promise<string[]>, now: () => number = Date.now) {
+export function createProcessCount(
+  pollers: (taskQueue: string) => Promise<string[]>,
+  monotonic: MonotonicClock = monotonicMs,
+) {
   const queues = new Map<string, { firstAt: number; most: number; at: number }>();
   return async (taskQueue: string): Promise<number> => {
     const { length } = await pollers(taskQueue);
-    const before = queues.get(taskQueue) ?? { firstAt: now(), most: 0, at: now() };
-    const isMost = length >= before.most || now() - before.at >= rememberedMs;
-    const after = isMost ? { ...before, most: length, at: now() } : before;
+    const before = queues.get(taskQueue) ?? { firstAt: monotonic(), most: 0, at: monotonic() };
+    const isMost = length >= before.most || monotonic() - before.at >= rememberedMs;
+    const after = isMost ? { ...before, most: length, at: monotonic() } : before;
     queues.set(taskQueue, after);
-    return Math.max(after.most, now() - after.firstAt < freshMs ? 2 : 1);
+    return Math.max(after.most, monotonic() - after.firstAt < freshMs ? 2 : 1);
   };
 }

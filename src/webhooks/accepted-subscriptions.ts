@@ -1,3 +1,4 @@
+import { monotonicMs, wallMs } from '../clock.js';
 import {
   type AcceptedGeneration,
   findGeneration,
@@ -17,12 +18,11 @@ const longestWaitMs = 1_000;
 /** What a generation accepts. `unknown`: Temporal does not answer, so the address is the delivery's only proof. */
 export type Acceptance = AcceptedProof | 'ended' | 'neverSubscribed' | 'unknown';
 
-/** Instants, in milliseconds since the epoch. */
 interface AcceptanceOptions {
-  /** When the generation must be in force; default now. */
+  /** When the generation must be in force, in milliseconds since the epoch; default now. */
   at?: number;
-  /** The memo must have been read at this instant or later. Otherwise an old one counts, too, while Temporal does not answer. */
-  readSince?: number;
+  /** The memo must not have been read longer ago, in milliseconds. Otherwise an old one counts, too, while Temporal does not answer. */
+  readWithinMs?: number;
 }
 
 /** What each subscription accepts. Cached, so that a delivery rarely waits for Temporal. */
@@ -52,8 +52,9 @@ export function createAcceptedSubscriptions(ports: AcceptedSubscriptionsPorts): 
   }
 
   return {
-    async acceptanceOf(key, generation, { at = Date.now(), readSince } = {}) {
-      const cameAt = Date.now();
+    async acceptanceOf(key, generation, { at = wallMs(), readWithinMs } = {}) {
+      const cameAt = monotonicMs();
+      const readSince = readWithinMs === undefined ? undefined : cameAt - readWithinMs;
       const memo = memoOf(key);
       memo.refresh();
       const isFresh = await memo.isReadSince(readSince ?? cameAt - memoLifetimeMs);
@@ -92,7 +93,7 @@ class CachedMemo {
     if (!this.#pending && this.#pauseMs() <= 0) void this.#read();
   }
 
-  /** Is the memo from a read that began at this instant or later? Waits for one within two seconds, but not where the last read failed. */
+  /** Is the memo from a read that began at this moment of the monotonic clock or later? Waits for one within two seconds, but not where the last read failed. */
   async isReadSince(since: number): Promise<boolean> {
     while (this.#readAt < since) {
       if (this.#isFailing) return false; // the next delivery looks again
@@ -117,7 +118,7 @@ class CachedMemo {
     return this.#whyGone();
   }
 
-  #pauseMs = (): number => this.#triedAt + readEveryMs - Date.now();
+  #pauseMs = (): number => this.#triedAt + readEveryMs - monotonicMs();
 
   #whyGone = (): Acceptance => (this.#memo ? 'ended' : 'neverSubscribed');
 
@@ -128,7 +129,7 @@ class CachedMemo {
 
   /** One read. Resolves at its end, or after `longestWaitMs`. Its failures are not reported: a delivery can do without a memo. */
   #read(): Promise<void> {
-    this.#triedAt = Date.now();
+    this.#triedAt = monotonicMs();
     const reading = this.#open(this.#triedAt).then(
       () => false,
       () => true,

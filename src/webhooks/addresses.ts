@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import { type MonotonicClock, monotonicMs } from '../clock.js';
 import type { AccountName } from '../domain/keys.js';
 import { isEventType } from '../domain/subscription/subscription.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
@@ -23,8 +24,7 @@ export interface AddressesOptions {
   readCapability(key: SubscriptionKey, capability: string): string | undefined;
   /** What an address may send; null: any number. */
   perSecond: number | null;
-  /** A monotonic clock in milliseconds. */
-  now?: () => number;
+  monotonic?: MonotonicClock;
 }
 
 export type Addresses = ReturnType<typeof createAddresses>;
@@ -36,7 +36,7 @@ const maxKnown = 1_000;
 
 /** Our addresses, and a token bucket for each, in the memory of this process. */
 export function createAddresses(options: AddressesOptions) {
-  const { readCapability, perSecond, now = () => performance.now() } = options;
+  const { readCapability, perSecond, monotonic = monotonicMs } = options;
   const accounts = new Map<string, AddressesOptions['accounts'][number]>(
     options.accounts.map((account) => [account.name, account]),
   );
@@ -60,7 +60,7 @@ export function createAddresses(options: AddressesOptions) {
   function count({ account, eventType, generation }: Address, deliveries: number, mostMs: number): boolean {
     if (perSecond === null) return true;
     const name = `${account}/${eventType}/${generation}`;
-    const at = now();
+    const at = monotonic();
     const next = Math.max(fullAt.get(name) ?? 0, at) + (deliveries * 1_000) / perSecond;
     if (next - at > mostMs) return false;
     if (fullAt.size >= maxKnown && !fullAt.has(name)) fullAt.clear();

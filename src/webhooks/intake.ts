@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { ageMs } from '../clock.js';
 import type { Challenge } from '../contracts/delivery-body.js';
 import type { Delivery } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
@@ -53,8 +54,8 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
     let outcome = toOutcome(acceptance, delivery, verification);
     if (outcome === 'wrongSecret' || outcome === 'noSecretYet') {
       // The run may have stored the secret since the ingress last read the memo.
-      const readSince = arrival.arrivedAt - memoLifetimeMs;
-      acceptance = await subscriptions.acceptanceOf(arrival, arrival.generation, { readSince });
+      const readWithinMs = ageMs(arrival.arrivedAt) + memoLifetimeMs;
+      acceptance = await subscriptions.acceptanceOf(arrival, arrival.generation, { readWithinMs });
       outcome = toOutcome(acceptance, delivery, verification);
     }
     if (outcome !== 'accepted' && outcome !== 'unchecked') return { outcome };
@@ -145,7 +146,7 @@ export function createLaterCheck(parts: LaterCheckParts): DeliveryCheck {
     if (generation === undefined) return null;
     const arrivedAt = Date.parse(delivery.receivedAt);
     // A memo read before the delivery came may lack its generation or its secret.
-    const options = { at: arrivedAt, readSince: arrivedAt };
+    const options = { at: arrivedAt, readWithinMs: ageMs(arrivedAt) };
     const acceptance = await subscriptions.acceptanceOf(delivery, generation, options);
     if (acceptance === 'unknown') throw notKnownYet();
     if (acceptance === 'neverSubscribed') return acceptance;

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { type MonotonicClock, monotonicMs } from '../clock.js';
 import { bodyShape, shapeLines } from '../contracts/body-shape.js';
 import { readIncomingJson } from '../contracts/json.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
@@ -25,7 +26,7 @@ interface ObserverPorts {
     countNewShape(kind: DeliveryKind): void;
     countSecretSeen(account: string, place: SecretPlace): void;
   };
-  now?: () => number;
+  monotonic?: MonotonicClock;
 }
 
 /** Receives what happens in the ingress. No call throws. */
@@ -35,10 +36,10 @@ export type IngressObserver = ReturnType<typeof createObserver>;
 const maxPlaces = 100;
 
 /** Makes metrics and log lines of what happens, without any secret or value of a request. No sender can fill the log. */
-export function createObserver({ logger, metrics, now = Date.now }: ObserverPorts) {
+export function createObserver({ logger, metrics, monotonic = monotonicMs }: ObserverPorts) {
   const places = new Set<string>();
-  const countUntold = createPace(now);
-  const newShapeOf = createShapeMemory(now);
+  const countUntold = createPace(monotonic);
+  const newShapeOf = createShapeMemory(monotonic);
   return {
     delivery(fact: DeliveryFact): void {
       metrics.countDelivery(fact);
@@ -76,13 +77,13 @@ export function createObserver({ logger, metrics, now = Date.now }: ObserverPort
 const tellEveryMs = 60_000;
 
 /** Counts by name. Gives the number since it gave the last one: at once, and then once a minute; otherwise null. */
-function createPace(now: () => number): (name: string) => number | null {
+function createPace(monotonic: MonotonicClock): (name: string) => number | null {
   const told = new Map<string, { at: number; count: number }>();
   return (name) => {
     const last = told.get(name) ?? { at: Number.NEGATIVE_INFINITY, count: 0 };
     const count = last.count + 1;
-    const isDue = now() - last.at >= tellEveryMs;
-    told.set(name, isDue ? { at: now(), count: 0 } : { ...last, count });
+    const isDue = monotonic() - last.at >= tellEveryMs;
+    told.set(name, isDue ? { at: monotonic(), count: 0 } : { ...last, count });
     return isDue ? count : null;
   };
 }
@@ -102,11 +103,13 @@ const maxSeen = 20;
 
 /** Gives the shape of a body that this process has not seen yet: pointers and types, never a value, and `*` for a name that may be one.
  *  `notShown`: the log has shown enough of them. */
-function createShapeMemory(now: () => number): (kind: DeliveryKind, rawBody: Buffer) => string[] | 'notShown' | null {
+function createShapeMemory(
+  monotonic: MonotonicClock,
+): (kind: DeliveryKind, rawBody: Buffer) => string[] | 'notShown' | null {
   const kinds = new Map<string, SeenShapes>();
 
   function mayLook(seen: SeenShapes): boolean {
-    const second = Math.floor(now() / 1_000);
+    const second = Math.floor(monotonic() / 1_000);
     if (second !== seen.second) [seen.second, seen.looks] = [second, 0];
     seen.looks += 1;
     return seen.looks <= looksPerSecond;

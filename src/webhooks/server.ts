@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { monotonicMs, wallMs } from '../clock.js';
 import type { ContractProfile } from '../contracts/contract-profile.js';
 import { findChallenge } from '../contracts/delivery-body.js';
 import { cannotListen } from '../domain/errors.js';
@@ -108,11 +109,11 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
   const { addresses, takeDelivery, challenge, observer } = options;
 
   async function receive(request: FastifyRequest<DeliveryRoute>, reply: FastifyReply): Promise<FastifyReply> {
-    const since = performance.now();
+    const since = monotonicMs();
     const { account, eventType, capability } = request.params;
     const address = addresses.find(account, eventType, capability);
     const { outcome, deliveryId, challenge: asked } = await answerTo(address, request, reply);
-    const seconds = (performance.now() - since) / 1_000;
+    const seconds = (monotonicMs() - since) / 1_000;
     observer.delivery({ account: address?.account ?? '', eventType: address?.eventType ?? '', outcome, seconds });
     if (deliveryId !== undefined)
       return reply
@@ -142,7 +143,7 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
       return tried;
     }
     if (!addresses.take(address)) return { outcome: 'tooMany' };
-    const arrivedAt = Date.now();
+    const arrivedAt = wallMs();
     const refusal = refusalByHeaders(headers);
     if (refusal !== null) return { outcome: refusal };
     if (headers.expect !== undefined) reply.raw.writeContinue();

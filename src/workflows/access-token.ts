@@ -13,7 +13,7 @@ import {
   type AccessTokenInput,
   describeLease,
   emptyLease,
-  forgottenAt,
+  forgottenAfterMs,
   idleMs,
   isAboutCurrent,
   parseAccessTokenInput,
@@ -48,15 +48,15 @@ export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLeas
 
   const { maxEvents = defaultMaxEvents } = input;
   for (;;) {
-    const forgetAt = forgottenAt(lease);
-    const restMs = forgetAt === null ? idleMs(lease) : Math.max(1, forgetAt - Date.now());
+    const forgetMs = forgottenAfterMs(lease, Date.now());
+    const restMs = forgetMs ?? idleMs(lease);
     const isWoken = await condition(() => isAsked || isHistoryLong(maxEvents), restMs);
     if (isAsked) {
       lease = { ...(await renew(lease, input)), publishedAt: new Date().toISOString() };
       isAsked = false; // this is the answer to all who asked meanwhile, since they could not know of it
       publish(lease);
     } else if (!isWoken) {
-      if (forgetAt === null) return lease;
+      if (forgetMs === null) return lease;
       lease = { ...lease, failure: null };
       publish(lease);
     }

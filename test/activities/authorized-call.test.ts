@@ -31,7 +31,7 @@ function callWith({ answers = ['answered'], tokenWaitMs = 0, quietMs = 0 }: Call
     quietTimes.begin(account.name, quietMs);
     return await tokens.get(...args);
   };
-  const call = createAuthorizedCall({ tokens: { get }, quietTimes, now });
+  const call = createAuthorizedCall({ tokens: { get }, quietTimes, monotonic: now });
   const send = async (token: string) => {
     sent.push(token);
     return nextOf(answers);
@@ -122,7 +122,7 @@ function stageWith(answers: LookStage['answers'], tokens: TokenSource = tokensIn
       return stage.answer();
     },
   });
-  const call = createAuthorizedCall({ tokens, quietTimes, now: () => 0 }); // no wait for a token, however busy the machine is
+  const call = createAuthorizedCall({ tokens, quietTimes, monotonic: () => 0 }); // no wait for a token, however busy the machine is
   stage.readOrder = createOrderReader({ rideApi, call, provenPaths });
   return Object.assign(stage, { requests });
 }

@@ -66,14 +66,13 @@ function stageWith(answers: (Subscriber | Error)[], { account = businessAccount(
   const activities = createSubscriptionActivities({
     account: () => account,
     rideApi,
-    call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now }),
+    call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), monotonic: now }),
     webhooks: {
       pathOf: ({ account: name, eventType, generation }) => `/webhooks/${name}/${eventType}/${generation}.mac`,
       seal: async (secretId, context) => `sealed ${secretId.length} for ${context}`,
     },
     enabled: { list: false, delete: false },
     claims: { take: async (_run: unknown, name: string) => !claimed.has(name) && Boolean(claimed.add(name)) },
-    now,
     ...ports,
   });
   const attempt = (input = request()) =>
@@ -139,7 +138,7 @@ it.each([1, 2])('a request is surely not made when there is no token for try %i'
   const tokens = tokensInOrder();
   const get: TokenSource['get'] = async (...args) => {
     const token = await tokens.get(...args);
-    if (tokens.calls.length === failing) throw new TokenUnavailable('scopeRejected', 'no token', start + 60_000);
+    if (tokens.calls.length === failing) throw new TokenUnavailable('scopeRejected', 'no token', 60_000);
     return token;
   };
   const stage = stageWith([apiError('TOKEN_REJECTED')], { tokens: { ...tokens, get } });

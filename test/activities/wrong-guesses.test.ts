@@ -34,7 +34,7 @@ async function shownAfter(at: Account, guesses: readonly Guess[]): Promise<{ cod
   } catch (error) {
     // A run shows the words of the lease, which knows the scope and not the operation.
     if (error instanceof TokenRefused) return { code: error.code, message: error.message.replace('<name>', operation) };
-    const trouble = toReadTrouble(error, { account: at.name, operation, orderId }, Date.now());
+    const trouble = toReadTrouble(error, { account: at.name, operation, orderId });
     if (!trouble) throw error;
     return trouble;
   } finally {

@@ -3,7 +3,7 @@ import { iso } from '../../src/domain/instant.js';
 import {
   describeLease,
   emptyLease,
-  forgottenAt,
+  forgottenAfterMs,
   idleMs,
   isAboutCurrent,
   refusalOf,
@@ -155,7 +155,7 @@ describe('a token that is rejected before its end', () => {
     const refusal = refusalOf(lease, start + 2 * second);
     expect(refusal).toMatchObject({ code: 'credentialsRejected', at: iso(start + 2 * second), isPaced: true });
     expect(refusal).toMatchObject({ retryAt: iso(start + 30 * second), message: expect.stringContaining('token URL') });
-    expect(forgottenAt({ ...lease, failure: refusal })).toBe(start + 45 * second);
+    expect(forgottenAfterMs({ ...lease, failure: refusal }, start + 2 * second)).toBe(43 * second);
   });
 
   it('delays no renewal ahead of the end', () => {

@@ -41,6 +41,8 @@ interface Rule {
 }
 
 const anywhere = /^src\//;
+/** Workflows have the clock of Temporal. */
+const besideClock = /^src\/(?!workflows\/|domain\/|clock\.ts).*\.ts$/;
 const inWorkflows = /^src\/(?:workflows|domain)\//;
 const besideDriver = /^src\/(?!workflows\/|temporal\/runs\.ts|temporal\/run-errors\.ts)/;
 
@@ -54,6 +56,18 @@ const rules: readonly Rule[] = [
   { what: 'a patched prototype', found: /\.prototype\.\w+ =|\bsocket\.(?:read|write) =/ },
   { what: 'names of partitions', found: /\blistTaskQueuePartitions\b/ },
   { what: 'a local activity', found: /\bproxyLocalActivities\b/ },
+  {
+    what: 'a clock that is read outside src/clock.ts',
+    found: /\bDate\.now\b|\bnew Date\(\)|\bperformance\b(?!['"])|\bhrtime\b/,
+    where: besideClock,
+  },
+  // The wall clock may step: a difference of two readings is no duration. `ageMs` is for instants from elsewhere.
+  {
+    what: 'a duration by the wall clock',
+    found:
+      /\b(?:now|wallMs|wall)\(\)\s*(?:[-+<]|>=?\s)|(?:[-<+]|[^=]>)=?\s*(?:this\.(?:#\w+\.)*#?)?(?:now|wallMs|wall)\(\)/,
+    where: besideClock,
+  },
   { what: 'a read of the environment in a folder', found: /\bprocess\.env\b/, where: /^src\/[^/]+\// },
   // Preloaded modules are frozen, and such an expression writes `lastIndex`: the first use of it would fail the workflow task.
   {

@@ -17,11 +17,13 @@ export interface Part {
 const processes = ['src/worker.ts', 'src/starter.ts', 'src/ingress.ts', 'src/desk.ts'] as const;
 const cli = 'src/cli'; // the commands of starter.ts
 const config = 'src/config.ts'; // only the processes call `loadConfig`; others import its types
+const clock = 'src/clock.ts'; // the only file that reads a clock
 /** How every part starts and asks runs. These files import the domain, message definitions, one another, and Temporal's client. */
 const runs = ['starts', 'runs', 'run-errors', 'failure-type'].map((name) => `src/temporal/${name}.ts`);
 
 export const importTable: readonly Part[] = [
   { part: 'src/domain', ours: [], packages: [] },
+  { part: clock, ours: [], packages: [] },
   { part: 'src/contracts', ours: ['src/domain'], packages: ['zod'] },
   {
     part: 'src/sealing',
@@ -29,12 +31,12 @@ export const importTable: readonly Part[] = [
     packages: ['jose', '@temporalio/common', '@temporalio/proto', 'node'],
   },
   { part: 'src/settings', ours: ['src/sealing', 'src/contracts', 'src/domain'], packages: ['zod', 'node'] },
-  { part: 'src/ride-api', ours: ['src/contracts', 'src/domain'], packages: ['undici', 'node'] },
-  { part: 'src/notify-http', ours: [], packages: ['undici', 'ipaddr.js', 'standardwebhooks', 'node'] },
+  { part: 'src/ride-api', ours: [clock, 'src/contracts', 'src/domain'], packages: ['undici', 'node'] },
+  { part: 'src/notify-http', ours: [clock], packages: ['undici', 'ipaddr.js', 'standardwebhooks', 'node'] },
   { part: 'src/store', ours: ['src/domain'], packages: ['pg', 'node'] },
   {
     part: 'src/activities',
-    ours: ['src/ride-api', 'src/notify-http', 'src/contracts', 'src/domain', 'src/sealing/sealer.ts'],
+    ours: [clock, 'src/ride-api', 'src/notify-http', 'src/contracts', 'src/domain', 'src/sealing/sealer.ts'],
     packages: ['@temporalio/activity', '@temporalio/common', 'node', 'tinyqueue'],
   },
   {
@@ -46,6 +48,7 @@ export const importTable: readonly Part[] = [
   {
     part: 'src/client',
     ours: [
+      clock,
       'src/contracts',
       'src/domain',
       ...runs,
@@ -71,13 +74,20 @@ export const importTable: readonly Part[] = [
   },
   {
     part: 'src/webhooks',
-    ours: ['src/contracts', 'src/domain', 'src/sealing/sealer.ts'],
+    ours: [clock, 'src/contracts', 'src/domain', 'src/sealing/sealer.ts'],
     packages: ['fastify', 'lmdb', 'p-map', 'node'],
   },
   // The other side of the ports of activities and webhooks.
   {
     part: 'src/temporal',
-    ours: ['src/settings', 'src/sealing', 'src/domain', 'src/webhooks/delivery-port.ts', 'src/workflows/messages.ts'],
+    ours: [
+      clock,
+      'src/settings',
+      'src/sealing',
+      'src/domain',
+      'src/webhooks/delivery-port.ts',
+      'src/workflows/messages.ts',
+    ],
     oursAsTypes: ['src/activities', 'src/workflows'],
     packages: [
       '@grpc/grpc-js',
@@ -92,7 +102,7 @@ export const importTable: readonly Part[] = [
   },
   {
     part: 'src/observability',
-    ours: ['src/contracts', 'src/domain', 'src/version.ts'],
+    ours: [clock, 'src/contracts', 'src/domain', 'src/version.ts'],
     oursAsTypes: ['src/ride-api', 'src/notify-http', 'src/webhooks', 'src/temporal', config],
     packages: [
       'pino',
@@ -111,7 +121,7 @@ export const importTable: readonly Part[] = [
   },
   {
     part: 'src/desk',
-    ours: ['src/client', 'src/domain', 'src/sealing', 'src/settings', 'src/store', 'src/temporal'],
+    ours: [clock, 'src/client', 'src/domain', 'src/sealing', 'src/settings', 'src/store', 'src/temporal'],
     oursAsTypes: ['src/observability'],
     packages: ['@temporalio/client', 'fastify', 'ghtml', 'node', 'openid-client'],
   },

@@ -9,7 +9,7 @@ const accounts = [{ name: account }];
 /** An allowance for each address, on a clock of the test. Takes one delivery at this generation. */
 function anAllowance(perSecond: number, now: () => number) {
   const readCapability = (_key: unknown, capability: string) => capability.split('.')[0];
-  const addresses = createAddresses({ accounts, readCapability, perSecond, now });
+  const addresses = createAddresses({ accounts, readCapability, perSecond, monotonic: now });
   return (generation = 'g1') => {
     const address = addresses.find(account, 'status_changed', `${generation}.mac`) ?? expect.fail('no address');
     return addresses.take(address);

@@ -25,7 +25,7 @@ function anObserver(now?: () => number) {
   const metrics = createIngressMetrics();
   const lines = () => written.map((line) => JSON.parse(line) as Line);
   return {
-    observer: createObserver({ logger, metrics, ...(now && { now }) }),
+    observer: createObserver({ logger, metrics, ...(now && { monotonic: now }) }),
     ...{ text: () => written.join(''), page: () => metrics.registry.metrics() },
     shapes: () => lines().filter(({ shape }) => shape !== undefined),
     refusals: () => lines().filter(({ level }) => level === 'warn'),

@@ -83,7 +83,7 @@ export class Hold {
 
   /** `isHandedOver`: no other process polls any more. */
   constructor(account: Account, ports: HoldPorts, pace: WatchPace, process: WatchProcess, isHandedOver: boolean) {
-    const { now, runs, usage, warn, serve } = ports;
+    const { now, monotonic, runs, usage, warn, serve } = ports;
     const { name } = account;
     this.account = account;
     this.#ports = ports;
@@ -91,18 +91,18 @@ export class Hold {
     this.#idleMs = pace.idle;
     this.#since = iso(now());
     this.#countedFrom = this.#since;
-    this.#hadOrdersAt = now();
-    this.#heardOf = createUsage(now);
+    this.#hadOrdersAt = monotonic();
+    this.#heardOf = createUsage(monotonic);
     // What this process sends other processes send, too, each as much; and hints and new orders tell of reads wherever they are made.
     const used = (): number => Math.max(usage.perSecond(name) * this.#processes, this.#heardOf.perSecond(name));
-    const overlapsUntil = isHandedOver ? 0 : now() + overlapMs;
-    const isOnlyOne = (): boolean => process.isSure() && now() >= overlapsUntil;
+    const overlapsUntil = isHandedOver ? monotonic() : monotonic() + overlapMs;
+    const isOnlyOne = (): boolean => process.isSure() && monotonic() >= overlapsUntil;
     const rate = () => pollsPerSecond(account.requestsPerSecond, { used: used(), isOnlyOne: isOnlyOne() });
     const onHint = (): void => {
       this.#heardOf.count(name);
       ports.events.hinted?.(name);
     };
-    const turns = createTurns(rate, catchUpMs, now);
+    const turns = createTurns(rate, catchUpMs, monotonic);
     this.polls = new Polls(account, { ...ports, turns, onHint, mayAsk: () => process.asks.take() });
     this.#served = serve(name);
     this.#served.catch((error: unknown) => warn('no run can hand over its order', { account: name, error }));
@@ -124,7 +124,7 @@ export class Hold {
   }
 
   isIdle(): boolean {
-    if (this.polls.size > 0) this.#hadOrdersAt = this.#ports.now();
+    if (this.polls.size > 0) this.#hadOrdersAt = this.#ports.monotonic();
     return this.#listedEmptyAt - this.#hadOrdersAt >= this.#idleMs;
   }
 
@@ -158,10 +158,10 @@ export class Hold {
   }
 
   async #list(): Promise<void> {
-    const { now, runs } = this.#ports;
+    const { monotonic, runs } = this.#ports;
     const { lists } = this.#process;
     while (!lists.take()) await this.#pause(lists.waitMs());
-    const startedAt = now();
+    const startedAt = monotonic();
     const orders = await runs.list(this.account.name);
     if (this.isEnding) return;
     await this.polls.adopt(orders, startedAt - settleMs);

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import TinyQueue from 'tinyqueue';
+import type { MonotonicClock, WallClock } from '../../clock.js';
 import { interfaceTerms } from '../../contracts/contract-profile.js';
 import type { Account } from '../../domain/account.js';
 import type { OrderId } from '../../domain/keys.js';
@@ -29,7 +30,8 @@ export interface PollPorts {
   onHint: WatchParts['onHint'];
   events: PollEvents;
   warn(message: string, about: { account: string; orderId?: OrderId; error: unknown }): void;
-  now: () => number;
+  now: WallClock;
+  monotonic: MonotonicClock;
   random: () => number;
 }
 
@@ -39,8 +41,10 @@ const againMs = 5_000;
 const longestRestMs = 1_000;
 /** An order whose poll met the trouble of the account waits for a pace, and for no longer. */
 const mostBehindMs = 60_000;
-/** So many polls wait for the service at a time: its slowest answers take 20 s. */
+/** So many polls wait for the service at a time. */
 const mostInFlight = 64;
+/** The slowest answers of the service. A poll that takes longer counts as late. */
+const slowestAnswerMs = 20_000;
 
 /** Polls all live orders of one account: the most overdue first, each by its pace, within the share of the budget. */
 export class Polls {
@@ -54,17 +58,18 @@ export class Polls {
   readonly #parts: WatchParts;
   /** How the changes of orders were found. */
   readonly counts: OrderCounts = { read: 0, delivered: 0 };
-  #inFlight = 0;
+  /** The oldest first. */
+  readonly #inFlight = new Set<WatchedOrder>();
   #wake = (): void => undefined;
   /** Requests so far. */
   sent = 0;
 
   constructor(account: Account, ports: PollPorts) {
-    const { runs, mayAsk, onHint, now, random } = ports;
+    const { runs, mayAsk, onHint, now, monotonic, random } = ports;
     this.#account = account;
     this.#ports = ports;
     this.#trouble = createAccountTrouble(ports);
-    this.#parts = { account, runs, counts: this.counts, mayAsk, onHint, now, random };
+    this.#parts = { account, runs, counts: this.counts, mayAsk, onHint, now, monotonic, random };
     setMaxListeners(0, this.#stopping.signal); // each poll listens
   }
 
@@ -80,9 +85,9 @@ export class Polls {
       if (!order || !this.#has(order)) continue;
       this.#ports.turns.take();
       this.sent += 1;
-      this.#inFlight += 1;
+      this.#inFlight.add(order);
       void this.#poll(order).finally(() => {
-        this.#inFlight -= 1;
+        this.#inFlight.delete(order);
         this.#wake();
       });
     }
@@ -98,7 +103,7 @@ export class Polls {
     this.#enter(shown, true);
   }
 
-  /** Takes over what visibility lists; drops what it does not list, unless its run is open or it came after `settledAt`. */
+  /** Takes over what visibility lists; drops what it does not list, unless its run is open or it came after `settledAt`, which is a moment of the monotonic clock. */
   async adopt(listed: readonly WatchOrderInput[], settledAt: number): Promise<void> {
     const names = new Set(listed.map(({ orderId }) => orderId));
     for (const shown of listed) {
@@ -121,17 +126,20 @@ export class Polls {
     return this.#trouble.shown();
   }
 
-  /** How late the most overdue order is, in milliseconds. */
+  /** How late the most overdue order is, in milliseconds. It grows while the loop is stuck, and while polls find no end. */
   get lateMs(): number {
-    const { now } = this.#ports;
-    return Math.max(0, now() - (this.#queue.peek()?.due ?? now()));
+    const at = this.#ports.monotonic();
+    const waiting = this.#queue.peek()?.due ?? at;
+    const [sent] = this.#inFlight;
+    const begun = sent === undefined ? at : sent.due + slowestAnswerMs;
+    return Math.max(0, at - waiting, at - begun);
   }
 
   #restMs(): number {
     const next = this.#queue.peek();
     const most = this.#trouble.isOn() ? 1 : mostInFlight;
-    if (next === undefined || this.#inFlight >= most) return longestRestMs;
-    return Math.max(next.due - this.#ports.now(), this.#trouble.pauseMs(), this.#ports.turns.waitMs());
+    if (next === undefined || this.#inFlight.size >= most) return longestRestMs;
+    return Math.max(next.due - this.#ports.monotonic(), this.#trouble.pauseMs(), this.#ports.turns.waitMs());
   }
 
   async #rest(ms: number): Promise<void> {
@@ -167,9 +175,9 @@ export class Polls {
   }
 
   async #poll(order: WatchedOrder): Promise<void> {
-    const { now, events, readOrder } = this.#ports;
+    const { monotonic, events, readOrder } = this.#ports;
     const { signal } = this.#stopping;
-    const lateMs = now() - order.due;
+    const lateMs = monotonic() - order.due;
     const tell = (outcome: 'unchanged' | 'changed' | 'failed') => events.polled?.(this.#account.name, outcome, lateMs);
     let reading: OrderReading;
     try {
@@ -192,14 +200,14 @@ export class Polls {
   }
 
   async #suffer(order: WatchedOrder, error: unknown): Promise<void> {
-    const { now } = this.#ports;
+    const { monotonic } = this.#ports;
     const { orderId } = order.shown;
     const { readOperation: operation } = interfaceTerms[this.#account.interface];
-    const trouble = toReadTrouble(error, { account: this.#account.name, orderId, operation }, now());
+    const trouble = toReadTrouble(error, { account: this.#account.name, orderId, operation });
     if (!trouble) return this.#failed('a poll failed', order, error);
     this.#trouble.add(orderId, trouble, this.size);
     // Behind the others, so that each pause ends with another order.
-    if (this.#trouble.isOn()) return this.#put(order, Math.min(order.nextDue(), now() + mostBehindMs));
+    if (this.#trouble.isOn()) return this.#put(order, Math.min(order.nextDue(), monotonic() + mostBehindMs));
     try {
       const next = await order.suffer(trouble);
       if (next === 'ended') this.#drop(order);
@@ -212,6 +220,6 @@ export class Polls {
   #failed(what: string, order: WatchedOrder, error: unknown): void {
     const { account, orderId } = order.shown;
     if (!this.#stopping.signal.aborted) this.#ports.warn(what, { account, orderId, error });
-    this.#put(order, this.#ports.now() + againMs);
+    this.#put(order, this.#ports.monotonic() + againMs);
   }
 }

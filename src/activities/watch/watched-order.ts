@@ -1,6 +1,7 @@
+import type { MonotonicClock, WallClock } from '../../clock.js';
 import type { Account } from '../../domain/account.js';
 import { type AttentionCode, toConcernCode } from '../../domain/attention.js';
-import { type FailureStreak, judge, type ReadTrouble, streakAfter } from '../../domain/failure-streak.js';
+import type { ReadTrouble } from '../../domain/failure-streak.js';
 import { iso, readInstant, toEpoch } from '../../domain/instant.js';
 import { jitterShare, nextReadMs } from '../../domain/order/cadence.js';
 import { isBeforePickup, isNews } from '../../domain/order/concern.js';
@@ -10,6 +11,7 @@ import { msToSignal, withSignal } from '../../domain/signal-pace.js';
 import type { OrderCounts } from '../../domain/subscription/state.js';
 import type { SeenChange, WatchOrderInput } from '../../domain/watch.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
+import { createSteadyStreak, type SteadyStreak } from './steady-streak.js';
 
 /** What the run of an order shows now. */
 export interface Shown {
@@ -42,7 +44,8 @@ export interface WatchParts {
   /** May a run be asked for all that it knows? Its worker may have to replay it. */
   mayAsk(): boolean;
   onHint(): void;
-  now: () => number;
+  now: WallClock;
+  monotonic: MonotonicClock;
   random: () => number;
 }
 
@@ -59,43 +62,48 @@ export class WatchedOrder {
   readonly #parts: WatchParts;
   /** Is `shown` from the run? Visibility knows neither when a status began nor a pick-up time. */
   #isExact: boolean;
-  /** When a poll last found what the run shows. */
+  /** When a poll last found what the run shows, as an instant. */
   #unchangedAt: number | null;
-  #streak: FailureStreak | null = null;
-  /** The last hint, until the run shows what a poll finds. */
+  readonly #streak: SteadyStreak;
+  /** The last hint, until the run shows what a poll finds. `at`: by the monotonic clock. */
   #hint: { about: string; at: number } | null = null;
   /** When the last hints went. */
   #hintedAt: number[] = [];
   /** Visibility says that the run shows something else. */
   isDoubtful = false;
+  /** By the monotonic clock. */
   readonly addedAt: number;
+  /** The same moment as an instant. */
+  readonly #addedOn: number;
   shown: WatchOrderInput;
-  /** When to poll it, in milliseconds since the epoch. */
+  /** When to poll it, by the monotonic clock. */
   due: number;
 
   constructor(shown: WatchOrderInput, isExact: boolean, parts: WatchParts) {
     this.#parts = parts;
     this.shown = shown;
     this.#isExact = isExact;
-    this.addedAt = parts.now();
-    this.#unchangedAt = isExact ? this.addedAt : null;
+    this.addedAt = parts.monotonic();
+    this.#addedOn = parts.now();
+    this.#streak = createSteadyStreak(parts);
+    this.#unchangedAt = isExact ? this.#addedOn : null;
     // Nobody knows when an order that is taken over was read last. In random order, or the same ones would come last each time.
     this.due = isExact ? this.nextDue() : this.addedAt - parts.random() * 1_000;
   }
 
   nextDue(found: Found = 'unchanged'): number {
-    const { account, now, random } = this.#parts;
+    const { account, now, monotonic, random } = this.#parts;
     const { rawStatus: status, pushed, scheduledAt } = this.shown;
     const began = Date.parse(this.shown.since);
-    const since = this.#isExact ? began : Math.max(this.addedAt, began);
+    const since = this.#isExact ? began : Math.max(this.#addedOn, began);
     const order = { status, since, scheduledAt: toEpoch(scheduledAt), pushed, now: now() };
     const paceMs = nextReadMs(order, account.poll) * (1 + random() * jitterShare);
-    return now() + (found === 'hinted' ? Math.min(paceMs, afterHintMs) : paceMs);
+    return monotonic() + (found === 'hinted' ? Math.min(paceMs, afterHintMs) : paceMs);
   }
 
   /** Asks the run what it shows when a poll found something else, or the run may have moved; hints if that differs, too. */
   async compare(reading: OrderReading): Promise<Found> {
-    this.#streak = null;
+    this.#streak.end();
     // The run's own read has ended, or is about to.
     if (toConcernCode(this.shown.attention) === null) this.shown = { ...this.shown, attention: null };
     if (!this.#isExact && (await this.#isUnsure(reading))) return 'unchanged';
@@ -108,16 +116,14 @@ export class WatchedOrder {
 
   /** When to poll the order again. Trouble of this order alone that has lasted is a hint: the read of the run shows it. */
   async suffer(trouble: ReadTrouble): Promise<number | 'ended'> {
-    const { now, random } = this.#parts;
     const { attention } = this.shown;
-    const streak = streakAfter(this.#streak, trouble, { shown: attention, now: now(), random: random() });
-    this.#streak = streak;
-    if (judge(streak, attention, now()).act === 'raise') {
+    const { streak, again, isToRaise } = this.#streak.add(trouble, attention);
+    if (isToRaise) {
       const sent = await this.#sendHint(streak.code, { streak, unchangedAt: null });
       if (sent === 'ended') return sent;
       if (sent === 'hinted') this.shown = { ...this.shown, attention: streak.code };
     }
-    return Date.parse(streak.notBefore);
+    return again;
   }
 
   async #compareWithRun(reading: OrderReading): Promise<Found> {
@@ -151,15 +157,15 @@ export class WatchedOrder {
 
   /** `paused`: the run has got many hints, so the next one must wait. */
   async #sendHint(about: string, seen: SeenChange): Promise<'hinted' | 'paused' | 'ended'> {
-    const { runs, now, onHint } = this.#parts;
+    const { runs, monotonic, onHint } = this.#parts;
     if (this.#hint?.about === about) {
-      if (now() - this.#hint.at < hintAgainMs) return 'hinted';
+      if (monotonic() - this.#hint.at < hintAgainMs) return 'hinted';
       this.#isExact = false; // the run does not see it so: it may have left the status and come back meanwhile
     }
-    if (msToSignal(this.#hintedAt, now()) > 0) return 'paused';
-    this.#hintedAt = withSignal(this.#hintedAt, now()); // one whose answer is lost may have arrived
+    if (msToSignal(this.#hintedAt, monotonic()) > 0) return 'paused';
+    this.#hintedAt = withSignal(this.#hintedAt, monotonic()); // one whose answer is lost may have arrived
     if (!(await runs.changeSeen(this.shown, seen))) return 'ended';
-    this.#hint = { about, at: now() };
+    this.#hint = { about, at: monotonic() };
     onHint();
     return 'hinted';
   }

@@ -51,17 +51,17 @@ export class Watching {
   readonly #process: WatchProcess;
   readonly #leaving = new AbortController();
   #isLooking = false;
-  #contactAt = 0;
+  #contactAt = Number.NEGATIVE_INFINITY;
   #pausedAt = Number.NEGATIVE_INFINITY;
   // What a watch does belongs to no trace of the activity in which it began.
   readonly #outside = new AsyncResource('watches');
 
   constructor(ports: WatchingPorts) {
-    const { now } = ports;
+    const { monotonic } = ports;
     this.#ports = ports;
     this.#pace = { ...defaultPace, ...ports.pace };
-    const turns = (everyMs: number) => createTurns(() => 1_000 / everyMs, (atOnce - 1) * everyMs, now);
-    const isSure = (): boolean => now() - this.#contactAt < contactMs && now() - this.#pausedAt > contactMs;
+    const turns = (everyMs: number) => createTurns(() => 1_000 / everyMs, (atOnce - 1) * everyMs, monotonic);
+    const isSure = (): boolean => monotonic() - this.#contactAt < contactMs && monotonic() - this.#pausedAt > contactMs;
     this.#process = { isSure, lists: turns(listEveryMs), asks: turns(askEveryMs) };
   }
 
@@ -85,10 +85,10 @@ export class Watching {
 
   /** Starts the run of the watch of an account, unless that was done a short while ago. Never rejects. */
   async start(name: AccountName): Promise<void> {
-    const { now, runs } = this.#ports;
+    const { monotonic, runs } = this.#ports;
     const startedAt = this.#startedAt.get(name) ?? Number.NEGATIVE_INFINITY;
-    if (this.#holds.has(name) || now() - startedAt < startedForMs) return;
-    this.#startedAt.set(name, now());
+    if (this.#holds.has(name) || monotonic() - startedAt < startedForMs) return;
+    this.#startedAt.set(name, monotonic());
     await runs.start(name).catch(() => this.#startedAt.delete(name));
   }
 
@@ -102,9 +102,9 @@ export class Watching {
   }
 
   async #watch(account: Account): Promise<WatchEnd> {
-    const { now, isLeaving } = this.#ports;
+    const { monotonic, isLeaving } = this.#ports;
     const hold = await this.#begin(account);
-    const until = now() + renewMs;
+    const until = monotonic() + renewMs;
     try {
       const stop = AbortSignal.any([cancellationSignal(), this.#leaving.signal]);
       const rest = (ms: number): Promise<void> =>
@@ -115,8 +115,8 @@ export class Watching {
         if (isLeaving()) throw handedOver(hold);
         if (cancellationSignal().aborted) await Context.current().cancelled; // rejects
         if (hold.isIdle()) return 'idle';
-        if (now() >= until) return 'renew';
-        if (now() - this.#contactAt > withoutTemporalMs) throw handedOver(hold);
+        if (monotonic() >= until) return 'renew';
+        if (monotonic() - this.#contactAt > withoutTemporalMs) throw handedOver(hold);
         await hold.tell().catch(() => undefined); // again at the next turn
         await rest(pulseEveryMs);
       }
@@ -157,18 +157,19 @@ export class Watching {
 
   /** While this process holds a watch: does it reach Temporal, was it paused, does it have to leave? */
   async #look(): Promise<void> {
-    const { now, isLeaving, runs } = this.#ports;
+    const { monotonic, isLeaving, runs } = this.#ports;
     this.#isLooking = true;
-    this.#contactAt = now();
-    let tickAt = now();
-    for (let pingAt = 0; this.#holds.size > 0; ) {
+    this.#contactAt = monotonic();
+    let tickAt = monotonic();
+    for (let pingAt = Number.NEGATIVE_INFINITY; this.#holds.size > 0; ) {
       if (isLeaving()) this.#leaving.abort();
-      // The process was stopped, or was very slow: another one may hold its watches by now.
-      if (now() - tickAt > pingEveryMs) this.#pausedAt = now();
-      tickAt = now();
+      // The process was stopped, or was very slow: another one may hold its watches by now. Where the monotonic clock stops while the
+      // machine sleeps, this sees nothing; Temporal then answers the next heartbeat that it has given the watch away.
+      if (monotonic() - tickAt > pingEveryMs) this.#pausedAt = monotonic();
+      tickAt = monotonic();
       if (tickAt >= pingAt) {
         pingAt = tickAt + pingEveryMs;
-        const reached = (): number => (this.#contactAt = now());
+        const reached = (): number => (this.#contactAt = monotonic());
         runs.ping().then(reached, () => undefined);
       }
       await pause(tickMs, undefined, { ref: false });

@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { request } from 'undici';
+import { wallMs } from '../../clock.js';
 import type { ContractProfile } from '../../contracts/contract-profile.js';
 import { ownValue, pointerTokens, readIncomingJson } from '../../contracts/json.js';
 import { InvalidInput } from '../../domain/errors.js';
+import { iso } from '../../domain/instant.js';
 import type { OrderId } from '../../domain/keys.js';
 import { publishedAddresses } from '../../domain/published.js';
 import type { AcceptedGeneration } from '../../domain/subscription/subscription.js';
@@ -141,7 +143,7 @@ function writeTestDelivery(
     [pointers.delivery.orderId[0], order],
     [pointers.delivery.status[0], status],
     [pointers.delivery.businessId[0], businessId],
-    ['/timestamp', new Date().toISOString()], // makes each test delivery a new one
+    ['/timestamp', iso(wallMs())], // makes each test delivery a new one
     [verification.mode === 'body' ? verification.pointer : undefined, secret],
   ];
   let content: object = {};

@@ -1,9 +1,11 @@
+import { wallMs } from '../../clock.js';
 import { pointersWhere } from '../../contracts/body-shape.js';
 import type { ContractProfile, OperationName } from '../../contracts/contract-profile.js';
 import { isJsonObject, parentPointer, valueAt } from '../../contracts/json.js';
 import { findOrderId, findStatus, parseOrderReply, statusOf } from '../../contracts/order-reply.js';
 import { parseErrorBody } from '../../contracts/unusable-reply.js';
 import { FaretrailError } from '../../domain/errors.js';
+import { iso } from '../../domain/instant.js';
 import type { OrderId } from '../../domain/keys.js';
 import { toKnownStatus } from '../../domain/order/status.js';
 import type { ApiReply } from '../../ride-api/http.js';
@@ -40,7 +42,7 @@ export function changed(profile: ContractProfile, change: Change): ContractProfi
   const operation = copy.operations[change.operation];
   if (change.kind === 'success') operation.success = [...operation.success, change.status];
   else if (change.kind === 'verified') {
-    const verifiedOn = new Date().toISOString().slice(0, 10);
+    const verifiedOn = iso(wallMs()).slice(0, 10);
     Object.assign(operation, { source: 'verified', verifiedOn });
   } else {
     const pointers: Partial<Record<string, string[]>> = copy.pointers[change.operation];

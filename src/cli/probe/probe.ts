@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { wallMs } from '../../clock.js';
 import { type BodyShape, bodyShape, shapeLines } from '../../contracts/body-shape.js';
 import {
   type ContractProfile,
@@ -12,6 +13,7 @@ import { overridesOf, parseContractProfile } from '../../contracts/default-contr
 import { ownValue } from '../../contracts/json.js';
 import type { Account } from '../../domain/account.js';
 import { FaretrailError, InvalidInput } from '../../domain/errors.js';
+import { iso } from '../../domain/instant.js';
 import { type AccountName, type OrderId, type Scope, toOrderId, toScope } from '../../domain/keys.js';
 import { RideApiError, RideApiGarbled, RideApiUnreachable } from '../../ride-api/errors.js';
 import { type ApiReply, type ApiRequest, createHttp, type Http } from '../../ride-api/http.js';
@@ -89,7 +91,7 @@ async function probe(context: CommandContext, { account: name, orderId, write: f
   const written = file !== undefined && changes.length > 0 ? file : null;
   if (written !== null) write(written, proposed.reduce(changed, profile));
   else if (file !== undefined) context.note(`${file} is not written: no answer proves or changes anything`);
-  const answer = { account: name, askedAt: new Date().toISOString(), isAsExpected, findings, changes, written };
+  const answer = { account: name, askedAt: iso(wallMs()), isAsExpected, findings, changes, written };
   context.tell(answer, closingText(findings, written));
   return isAsExpected ? exitCodes.done : exitCodes.failed;
 }
@@ -187,7 +189,7 @@ function tokenQuestion({ account, profile, tokens }: Probe, scope: Scope): Quest
     toCheck: 'the base URL',
     judge(reply) {
       try {
-        const context = { account, scope, profile, now: Date.now(), maxWaitMs: defaultMaxWaitMs };
+        const context = { account, scope, profile, now: wallMs(), maxWaitMs: defaultMaxWaitMs };
         const { accessToken, lifetimeMs } = interpretTokenReply(reply, context);
         tokens.set(scope, accessToken);
         return ['number', 'string'].includes(typeof ownValue(reply.body, 'expires_in'))

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../../clock.js';
 import type { Delivery } from '../../domain/delivery.js';
 import { TemporalUnavailable } from '../delivery-port.js';
 import type { JournalKey } from '../journal/disk.js';
@@ -30,7 +31,7 @@ const tickMs = 100;
 /** Forwards group by group, each delivery at least once. A delivery leaves the journal only after Temporal has it. */
 export function createForwarder(options: ForwarderOptions) {
   const { journal, onFailed, concurrency = 64, room = () => Number.POSITIVE_INFINITY } = options;
-  const plan = new ForwardPlan(journal, Date.now);
+  const plan = new ForwardPlan(journal, monotonicMs);
   const outage = createOutageWatch(concurrency, options.onOutage);
   const forwardOldest = createGroupForwarding(options, outage);
   const calls = new Set<Promise<void>>();
@@ -127,7 +128,7 @@ function createGroupForwarding(
   const route = createRouting(options);
 
   return async (group) => {
-    const triedAt = Date.now();
+    const triedAt = monotonicMs();
     // A probe is small, since incoming deliveries need the time during an outage.
     const entries = outage.isOut() ? journal.read(oldestOf(group).slice(0, 1)) : readMany(journal, oldestOf(group));
     const { done, error } = await route(entries.flatMap(({ delivery }) => delivery ?? []));
@@ -159,7 +160,7 @@ function createOutageWatch(concurrency: number, onChange: (isOut: boolean) => vo
   let isOut = false;
   let inARow = 0;
   let lastSuccessAt = Number.NEGATIVE_INFINITY;
-  let probeAt = 0;
+  let probeAt = Number.NEGATIVE_INFINITY;
 
   function change(to: boolean): void {
     isOut = to;
@@ -171,15 +172,15 @@ function createOutageWatch(concurrency: number, onChange: (isOut: boolean) => vo
     /** May the forwarder try one more group, with so many in flight? */
     mayTry(inFlight: number): boolean {
       if (!isOut) return inFlight < concurrency;
-      return inFlight < Math.min(maxProbes, concurrency) && Date.now() >= probeAt;
+      return inFlight < Math.min(maxProbes, concurrency) && monotonicMs() >= probeAt;
     },
     /** The forwarder tries a group now. */
     tried(): void {
-      if (isOut) probeAt = Date.now() + probeEveryMs;
+      if (isOut) probeAt = monotonicMs() + probeEveryMs;
     },
     succeeded(): void {
       inARow = 0;
-      lastSuccessAt = Date.now();
+      lastSuccessAt = monotonicMs();
       if (isOut) change(false);
     },
     /** True: the outage is the cause, and not the group. */
@@ -188,7 +189,7 @@ function createOutageWatch(concurrency: number, onChange: (isOut: boolean) => vo
       // If another group succeeded meanwhile, this group is the cause, whatever the error says.
       const isOutage = error instanceof TemporalUnavailable && lastSuccessAt < triedAt;
       if (!isOut && (isOutage || inARow >= failuresInARow)) {
-        probeAt = Date.now() + probeEveryMs;
+        probeAt = monotonicMs() + probeEveryMs;
         change(true);
       }
       return isOutage;

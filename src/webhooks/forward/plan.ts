@@ -1,3 +1,4 @@
+import type { MonotonicClock } from '../../clock.js';
 import type { AccountName } from '../../domain/keys.js';
 import { deliveriesPerCall } from '../delivery-port.js';
 import type { JournalKey } from '../journal/disk.js';
@@ -51,7 +52,7 @@ const longestRestMs = 30_000;
  *  hundred per group. */
 export class ForwardPlan {
   readonly #journal: Pick<Journal, 'keysAfter'>;
-  readonly #now: () => number;
+  readonly #monotonic: MonotonicClock;
   readonly #groups = new Map<string, Group>();
   readonly #ready = new Set<Group>();
   /** With the instant at which the rest is over. */
@@ -63,9 +64,9 @@ export class ForwardPlan {
   /** The journal has entries that the plan has not read. */
   #isBehind = true;
 
-  constructor(journal: Pick<Journal, 'keysAfter'>, now: () => number) {
+  constructor(journal: Pick<Journal, 'keysAfter'>, monotonic: MonotonicClock) {
     this.#journal = journal;
-    this.#now = now;
+    this.#monotonic = monotonic;
   }
 
   /** The journal has a new entry; null: it may hold other entries than the plan knows. */
@@ -115,7 +116,7 @@ export class ForwardPlan {
   /** Makes groups ready whose rest is over, and as many waiting ones as there is room for. */
   tick(room: Room): void {
     for (const [group, until] of this.#resting) {
-      if (until > this.#now()) continue;
+      if (until > this.#monotonic()) continue;
       this.#resting.delete(group);
       this.#makeReady(group);
     }
@@ -148,14 +149,14 @@ export class ForwardPlan {
       this.#groups.set(runId, group);
     }
     group.state = 'resting';
-    this.#resting.set(group, this.#now() + waitMs);
+    this.#resting.set(group, this.#monotonic() + waitMs);
   }
 
   #rest(group: Group): void {
     const restMs = Math.min(longestRestMs, firstRestMs * 2 ** Math.min(group.failures, 10));
     group.state = 'resting';
     group.failures += 1;
-    this.#resting.set(group, this.#now() + restMs * (0.5 + Math.random() / 2)); // groups that failed together try again at different times
+    this.#resting.set(group, this.#monotonic() + restMs * (0.5 + Math.random() / 2)); // groups that failed together try again at different times
   }
 
   #know(key: JournalKey): void {

@@ -1,4 +1,5 @@
 import pMap from 'p-map';
+import { type MonotonicClock, monotonicMs } from '../../clock.js';
 import {
   type Delivery,
   type DeliveryAbout,
@@ -42,12 +43,7 @@ const parkedAtOnce = 8;
  * Makes the function that carries deliveries which share account, event type and order id to their run in one call, and parks others singly.
  * It gives the deliveries that Temporal has, and the first error of the others.
  */
-export function createRouting({
-  port,
-  check,
-  onForwarded,
-  pace = createSignalPace(() => performance.now()),
-}: RoutingPorts) {
+export function createRouting({ port, check, onForwarded, pace = createSignalPace(monotonicMs) }: RoutingPorts) {
   /** Why the delivery must be parked; null: it goes to its run. */
   async function judge(delivery: Delivery): ReturnType<DeliveryCheck> {
     const { parkReason, uncheckedGeneration, eventType, orderId } = delivery;
@@ -61,11 +57,11 @@ export function createRouting({
     const waitMs = pace.waitMs(runId);
     if (waitMs > 0) throw new SignalsPaused(runId, waitMs);
     const takeBack = pace.count(runId);
-    const sentAt = performance.now();
+    const sentAt = monotonicMs();
     try {
       return await send();
     } catch (error) {
-      const isRefused = error instanceof TemporalUnavailable && performance.now() - sentAt < refusedWithinMs;
+      const isRefused = error instanceof TemporalUnavailable && monotonicMs() - sentAt < refusedWithinMs;
       if (isRefused || error instanceof ShareUsedUp) takeBack();
       throw error;
     }
@@ -163,7 +159,7 @@ interface StartsOptions {
   newOrdersAtOnce: number | null;
   /** The most deliveries of an account that may wait for a person; null: any number. */
   parkedAtMost: number | null;
-  now?: () => number;
+  monotonic?: MonotonicClock;
 }
 
 /** A run is asked at most so often whether it has read. */
@@ -178,7 +174,7 @@ export type Starts = ReturnType<typeof createStarts>;
  * no place. A delivery for which there is no place rejects with `ShareUsedUp`. Remembers in memory what it has started, so that after a
  * restart as many may start again.
  */
-export function createStarts({ port, newOrdersAtOnce, parkedAtMost, now = Date.now }: StartsOptions) {
+export function createStarts({ port, newOrdersAtOnce, parkedAtMost, monotonic = monotonicMs }: StartsOptions) {
   /** The ids of the runs that were started here, as far as they have not read yet. */
   const unread = new Map<AccountName, Set<string>>();
   const unreadOf = (account: AccountName): Set<string> => {
@@ -195,11 +191,11 @@ export function createStarts({ port, newOrdersAtOnce, parkedAtMost, now = Date.n
   }
 
   const newOrders = createShare('newOrders', {
-    ...{ atMost: newOrdersAtOnce ?? Number.POSITIVE_INFINITY, everyMs: askEveryMs, now },
+    ...{ atMost: newOrdersAtOnce ?? Number.POSITIVE_INFINITY, everyMs: askEveryMs, monotonic },
     freed: forgetSettled,
   });
   const parked = createShare('parked', {
-    ...{ atMost: parkedAtMost ?? Number.POSITIVE_INFINITY, everyMs: countEveryMs, now },
+    ...{ atMost: parkedAtMost ?? Number.POSITIVE_INFINITY, everyMs: countEveryMs, monotonic },
     freed: async (account, used) => used - (await port.countParked(account)),
   });
 
@@ -246,13 +242,13 @@ interface ShareOptions {
   atMost: number;
   /** The shortest time between two looks at what is free again. */
   everyMs: number;
-  now: () => number;
+  monotonic: MonotonicClock;
   /** How many of the used places are free again; less than none where others use some. A look that fails changes nothing. */
   freed(account: AccountName, used: number): Promise<number>;
 }
 
 /** So many places for each account. */
-function createShare(reason: WaitReason, { atMost, everyMs, now, freed }: ShareOptions) {
+function createShare(reason: WaitReason, { atMost, everyMs, monotonic, freed }: ShareOptions) {
   const accounts = new Map<AccountName, { used: number; lookedAt: number; looking: Promise<void> }>();
 
   function shareOf(account: AccountName) {
@@ -269,8 +265,8 @@ function createShare(reason: WaitReason, { atMost, everyMs, now, freed }: ShareO
   function look(account: AccountName): Promise<void> {
     const share = shareOf(account);
     const isWanted = share.used >= atMost || share.lookedAt === Number.NEGATIVE_INFINITY;
-    if (!isWanted || now() - share.lookedAt < everyMs) return share.looking;
-    share.lookedAt = now();
+    if (!isWanted || monotonic() - share.lookedAt < everyMs) return share.looking;
+    share.lookedAt = monotonic();
     const giveBack = (places: number): void => {
       share.used -= places;
     };

@@ -1,3 +1,4 @@
+import { type WallClock, wallMs } from '../../clock.js';
 import type { Delivery } from '../../domain/delivery.js';
 import { type JournalDatabase, JournalDisk, type JournalDiskOptions, type JournalKey } from './disk.js';
 import { estimate, JournalError, lockFolder, prepareFolder } from './folder.js';
@@ -6,7 +7,7 @@ export interface JournalOptions {
   folder: string;
   /** Bytes of pages in use. The file may be longer, since it keeps freed pages for reuse. */
   maxBytes: number;
-  now?: () => number;
+  now?: WallClock;
   /** A commit that takes longer makes the journal unwritable until it ends. Default 5 s. */
   stallMs?: number;
   /** The time between attempts while the disk refuses. Default 1 s. */
@@ -29,7 +30,7 @@ const roomForOne = 4_096;
 
 /** Opens the journal in a folder of its own, made when missing. Throws `JournalError`, which names the setting. */
 export async function openJournal(options: JournalOptions) {
-  const { folder, maxBytes, now = Date.now, stallMs = 5_000, retryMs = 1_000 } = options;
+  const { folder, maxBytes, now = wallMs, stallMs = 5_000, retryMs = 1_000 } = options;
   let tell: (key: JournalKey | null) => void = () => undefined;
   const { disk, release } = await openLocked({
     ...{ folder, maxBytes, stallMs, retryMs },

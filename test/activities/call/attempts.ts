@@ -74,7 +74,7 @@ export function createCallStage(
   const { attemptCall } = createCallActivities({
     account: (name: AccountName) => (name === 'partner' ? partnerAccount() : businessAccount()),
     rideApi: createRideApi({ profile: parseContractProfile(overrides), http, now, keepsPersonalData }),
-    call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), now }),
+    call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), monotonic: now }),
     claims: {
       async takeAsked(_run, name) {
         const isFirst = !claimed.has(name);

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { TokenUnavailable } from '../../../src/activities/token.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../../src/ride-api/errors.js';
-import { start } from '../temporal.js';
 import { callOf, createCallStage, newOrder, refusal, reply } from './attempts.js';
 
 const lost = () => new RideApiUnreachable('CONNECTION_LOST', 'https://business.example');
@@ -73,15 +72,14 @@ it.each([
 
 it('a call without a token fails with the words of the lease, for good unless they name an outage or tokens that are rejected', async () => {
   const stage = createCallStage([]);
-  stage.tokens.get = () => Promise.reject(new TokenUnavailable('scopeRejected', 'Not granted.', start + 60_000));
+  stage.tokens.get = () => Promise.reject(new TokenUnavailable('scopeRejected', 'Not granted.', 60_000));
   const message = expect.stringContaining('Not granted.');
   const { failure: refused } = await stage.attempt(callOf('orderReceipt'));
   expect(refused).toMatchObject({ type: 'CredentialsRejected', nonRetryable: true, message });
-  stage.tokens.get = () => Promise.reject(new TokenUnavailable('upstreamUnavailable', 'Wait.', start + 5_000));
+  stage.tokens.get = () => Promise.reject(new TokenUnavailable('upstreamUnavailable', 'Wait.', 5_000));
   const { failure } = await stage.attempt(callOf('orderReceipt'));
   expect(failure).toMatchObject({ type: 'Unavailable', nonRetryable: false, nextRetryDelay: 5_000 });
-  stage.tokens.get = () =>
-    Promise.reject(new TokenUnavailable('credentialsRejected', 'Rejected early.', start + 5_000, true));
+  stage.tokens.get = () => Promise.reject(new TokenUnavailable('credentialsRejected', 'Rejected early.', 5_000, true));
   const { failure: paced } = await stage.attempt(callOf('createOrder'));
   expect(paced).toMatchObject({ type: 'CredentialsRejected', nonRetryable: false, nextRetryDelay: 5_000 });
 });

@@ -48,7 +48,7 @@ it('a token has an id that says nothing of it', async () => {
 
 it('a token is renewed ahead of its end, and its times count from the sending of its request', async () => {
   const times = [start, start + 300];
-  const token = await obtained({ lifetimeMs: 899_000 }, { now: () => nextOf(times) });
+  const token = await obtained({ lifetimeMs: 899_000 }, { monotonic: () => nextOf(times) });
   expect(token).toMatchObject({ lifetimeMs: 899_000, renewAfterMs: 839_000, ageMs: 300 });
 });
 

@@ -1,3 +1,4 @@
+import { createTemporalClock, passedAtServer } from '../../../src/activities/temporal-clock.js';
 import { createTokenSource, type TokenLeases, type TokenSource } from '../../../src/activities/token.js';
 import { toScope } from '../../../src/domain/keys.js';
 import {
@@ -46,6 +47,8 @@ export class TokenFleet {
   answerMs = 200;
   /** What it answers instead of a token. */
   trouble: Omit<TokenRequestTrouble, 'message'> | null = null;
+  /** How far the clock of Temporal's server is ahead of the right time. */
+  serverAheadMs = 0;
   /** What reading a lease throws. */
   unreadable: Error | null = null;
   readonly leases: TokenLeases = {
@@ -69,6 +72,8 @@ export class TokenFleet {
   private hasWorker = true;
   private readonly clock: Clock;
 
+  serverNow = (): number => this.clock.now() + this.serverAheadMs;
+
   constructor(clock: Clock) {
     this.clock = clock;
   }
@@ -83,20 +88,28 @@ export class TokenFleet {
     if (this.run) this.run.isOpen = false;
   }
 
-  /** Another process of the fleet, with nothing in its memory; its clock goes ahead by so much. */
-  newProcess(aheadMs = 0, passed: (() => number | undefined) | null = () => this.clock.now()): TokenSource {
+  /** Another process of the fleet, with nothing in its memory; its monotonic clock began so much earlier. */
+  newProcess(aheadMs = 0, passed: () => number | undefined = () => this.serverNow()): TokenSource {
+    const monotonic = () => this.clock.now() + aheadMs;
+    const server = createTemporalClock(monotonic);
     const ownLease = accessTokenId({ account: account.name, scope, credentialId: 'c-1' });
-    return createTokenSource({
+    const source = createTokenSource({
       leases: this.leases,
       unseal: async (sealed, leaseId) => {
         if (leaseId !== ownLease) throw new Error('not sealed for it');
         return sealed.replace('sealed', 'clear');
       },
       credentialId: () => 'c-1',
-      now: () => this.clock.now() + aheadMs,
-      ...(passed && { passed }),
+      monotonic,
+      server,
       sleep: this.clock.sleep,
     });
+    return {
+      get: (...asked) => {
+        server.add(passed());
+        return source.get(...asked);
+      },
+    };
   }
 
   /** The loop of the workflow: see `src/workflows/access-token.ts`. */
@@ -108,7 +121,7 @@ export class TokenFleet {
       const lease = await this.renewed(run.lease);
       if (!run.isOpen) break;
       run.isAsked = false;
-      run.lease = { ...lease, publishedAt: iso(this.clock.now()) };
+      run.lease = { ...lease, publishedAt: iso(this.serverNow()) };
       this.memo = structuredClone(run.lease);
     }
     run.isBusy = false;
@@ -116,7 +129,7 @@ export class TokenFleet {
 
   private async renewed(lease: TokenLease): Promise<TokenLease> {
     const { clock, lifetimeMs, answerMs } = this;
-    const refusal = refusalOf(lease, clock.now());
+    const refusal = refusalOf(lease, this.serverNow());
     if (refusal) return { ...lease, failure: refusal };
     const isFirstOfRun = lease.renewals === 0;
     const request: TokenRequest = { at: clock.now(), before: lease.token, obtained: null, isFirstOfRun };
@@ -124,11 +137,14 @@ export class TokenFleet {
     const id = `token-${this.requests.length}`;
     if (answerMs > 0) await clock.sleep(answerMs);
     const { trouble } = this;
-    if (trouble) return withTrouble(lease, { ...trouble, message: `${trouble.code} it is` }, clock.now());
+    if (trouble) return withTrouble(lease, { ...trouble, message: `${trouble.code} it is` }, this.serverNow());
     const renewAfterMs = lifetimeMs - renewAheadMs(lifetimeMs, 60_000);
     const obtained = { id, sealed: `sealed ${id}`, ageMs: answerMs, renewAfterMs, lifetimeMs };
-    const after = withToken(lease, obtained, clock.now());
+    const after = withToken(lease, obtained, this.serverNow());
     request.obtained = after.token;
     return after;
   }
 }
+
+/** A process whose calls belong to no activity, or to that of the test. */
+export const ofActivity = passedAtServer;

@@ -29,7 +29,7 @@ function createWorkers(service: Service, aheadMs = [0, 3 * second, -3 * second])
   const quietTimes = createQuietTimes(clock.now);
   const calls = aheadMs.map((ahead): AuthorizedCall => {
     const now = () => clock.now() + ahead;
-    return createAuthorizedCall({ tokens: fleet.newProcess(ahead), quietTimes, now });
+    return createAuthorizedCall({ tokens: fleet.newProcess(ahead), quietTimes, monotonic: now });
   });
 
   async function send(token: string, operation: string): Promise<string> {

@@ -4,7 +4,7 @@ import { type AccessToken, type TokenSource, TokenUnavailable } from '../../../s
 import { emptyLease } from '../../../src/domain/token-lease.js';
 import { minute, second } from '../temporal.js';
 import { createClock } from './clock.js';
-import { account, scope, TokenFleet } from './fleet.js';
+import { account, ofActivity, scope, TokenFleet } from './fleet.js';
 
 const hour = 60 * minute;
 
@@ -128,9 +128,9 @@ it('a token that ended before it was seen is asked for again', async () => {
   expect((await clock.until(asked)).id).toBe(`token-${fleet.requests.length}`);
 });
 
-it('a process that only polls, which belong to no activity, tells the time by leases', async () => {
+it('a process that only polls, which belong to no activity, knows a token by its age', async () => {
   const { clock, fleet, get } = await setUpWithToken();
-  const polling = fleet.newProcess(3 * minute, null);
+  const polling = fleet.newProcess(3 * minute, ofActivity);
   expect((await get(undefined, polling)).id).toBe('token-1');
   await clock.advance(hour + second);
   expect((await get(undefined, polling)).id).toBe('token-2');
@@ -139,7 +139,7 @@ it('a process that only polls, which belong to no activity, tells the time by le
 it('an attempt that Temporal starts before it is due has no token replaced', async () => {
   const { clock, fleet, get } = await setUpWithToken();
   const times = { scheduledTimestampMs: clock.now(), currentAttemptScheduledTimestampMs: clock.now() + hour - second };
-  const early = fleet.newProcess(0, null);
+  const early = fleet.newProcess(0, ofActivity);
   for (let calls = 0; calls < 2; calls += 1) await new MockActivityEnvironment(times).run(() => get(undefined, early));
   expect(fleet.asked).toEqual([null]);
 });
@@ -148,11 +148,11 @@ it('tokens that are rejected one after the other are replaced twice; then the ca
   const { clock, fleet, get, refusal } = await setUpWithToken();
   await get('token-1');
   await get('token-2');
-  const { code, retryAt } = await refusal('token-3');
-  expect([code, Math.ceil((retryAt - clock.now()) / second)]).toEqual(['credentialsRejected', 30]);
+  const { code, afterMs } = await refusal('token-3');
+  expect([code, Math.ceil(afterMs / second)]).toEqual(['credentialsRejected', 30]);
   expect((await get()).id).toBe('token-3');
   expect((await get(undefined, fleet.newProcess())).id).toBe('token-3');
-  await clock.advance(retryAt - clock.now());
+  await clock.advance(afterMs);
   expect((await get('token-3')).id).toBe('token-4');
   expect(fleet.requests).toHaveLength(4);
 });
@@ -160,15 +160,15 @@ it('tokens that are rejected one after the other are replaced twice; then the ca
 it('calls fail at once while a failure cools down, and the first one after it asks again', async () => {
   const { clock, fleet, get, refusal } = setUp();
   fleet.trouble = { code: 'scopeRejected', retryAfterMs: null };
-  const { code, message, retryAt } = await refusal();
+  const { code, message, afterMs } = await refusal();
   expect([code, message]).toEqual(['scopeRejected', 'scopeRejected it is']);
   const before = clock.now();
-  expect(retryAt - before).toBeGreaterThan(58 * second);
+  expect(afterMs).toBeGreaterThan(58 * second);
   for (let index = 0; index < 50; index += 1) await refusal();
   await refusal(undefined, fleet.newProcess());
   expect(clock.now()).toBe(before); // no call waited
   fleet.trouble = null;
-  await clock.advance(retryAt - before - 1);
+  await clock.advance(afterMs - 1);
   await refusal();
   expect(fleet.requests).toHaveLength(1);
   await clock.advance(1);
@@ -182,7 +182,7 @@ it('a call gives up after ten seconds without an answer, and may try again in a 
   const error = await refusal();
   expect(error.code).toBe('upstreamUnavailable');
   expect(clock.now() - before).toBe(10 * second);
-  expect(error.retryAt - clock.now()).toBe(second);
+  expect(error.afterMs).toBe(second);
   fleet.isWorked = true;
   expect((await get()).id).toBe('token-1');
   expect(fleet.requests).toHaveLength(1);
@@ -207,7 +207,7 @@ it('a lease that a stranger has written keeps no call waiting for longer than te
   const at = new Date(clock.now()).toISOString();
   const failure = { code: 'scopeRejected', message: 'm', at, retryAt: '9999-01-01T00:00:00.000Z' } as const;
   fleet.leases.read = async () => ({ ...emptyLease, failure });
-  expect((await refusal()).retryAt - clock.now()).toBe(10 * minute);
+  expect((await refusal()).afterMs).toBe(10 * minute);
 });
 
 it('an unreadable lease fails the calls that wait for it, and disturbs none while the token in memory serves', async () => {

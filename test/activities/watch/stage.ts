@@ -92,6 +92,8 @@ export class WatchStage {
   listMs = 0;
   /** So long after a hint the run reads; undefined: it is slow. */
   readAfterMs: number | undefined;
+  /** A step of the wall clock. */
+  wallAheadMs = 0;
   standing = { used: 0, isOnlyOne: true };
   isLeaving = false;
   lists: number[] = [];
@@ -135,7 +137,8 @@ export class WatchStage {
       isLeaving: () => this.isLeaving,
       events: { polled: (_name, outcome) => void this.outcomes.push(outcome) },
       warn: (message) => void this.warnings.push(message),
-      now: Date.now,
+      now: () => Date.now() + this.wallAheadMs,
+      monotonic: Date.now,
       random: () => (typeof random === 'number' ? random : random()),
     };
   }

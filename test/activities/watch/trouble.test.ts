@@ -186,7 +186,7 @@ describe('a wait that the service asks for', () => {
 
   it('is kept where another call of this process has met it: nothing is sent, and nothing shown', async () => {
     const stage = await after(readingOf('Routing'), 10);
-    const quiet = createQuietTimes();
+    const quiet = createQuietTimes(Date.now);
     quiet.begin(account.name, 50 * second);
     stage.refuse = () => quiet.check(account.name);
     expect((await stage.polledWithin(45 * second)).length, 'each tries once at most').toBeLessThanOrEqual(10);
@@ -199,7 +199,7 @@ describe('a wait that the service asks for', () => {
 it('credentials that the service refuses are shown at once, on the account alone, and forgotten with the first answer', async () => {
   const stage = await after(readingOf('Routing'));
   stage.refuse = () => {
-    throw new TokenUnavailable('credentialsRejected', 'Check the secret.', Date.now() + minute);
+    throw new TokenUnavailable('credentialsRejected', 'Check the secret.', minute);
   };
   await pass(second);
   expect(stage.polls.attention).toMatchObject({ code: 'credentialsRejected', message: 'Check the secret.' });

@@ -32,7 +32,7 @@ function sources(count: number): TokenSource[] {
       leases,
       unseal: sealer.unseal,
       credentialId: ({ clientId, clientSecret }) => sealer.keyedHash(clientId, clientSecret),
-      now: slowly,
+      monotonic: slowly,
     }),
   );
 }

@@ -280,6 +280,7 @@ async function startWorker(
     config,
     rideApi,
     now,
+    monotonic: now,
     connection: env.nativeConnection,
     client: new Client({ connection: env.connection, interceptors: { workflow: [withoutWatches] } }),
     namespace: 'default',

@@ -28,7 +28,7 @@ function aTemporal({ newOrdersAtOnce = null, parkedAtMost = null, parked = 0 }: 
     return answer;
   }
   const starts = createStarts({
-    ...{ newOrdersAtOnce, parkedAtMost, now: () => temporal.now },
+    ...{ newOrdersAtOnce, parkedAtMost, monotonic: () => temporal.now },
     port: {
       signal: async (id) => temporal.runs.has(id),
       isKnown: async ({ orderId }) => temporal.known.has(orderId),
