@@ -24,20 +24,29 @@ export function refuseBadInput<T>(parse: () => T): T {
 
 /**
  * Registers an update with at most one input. `parse` reads the input, and `check` may also refuse the update. A refused update leaves no
- * event. Must run before the first await of the run.
+ * event. Where the run is cancelled first, the update fails with `Cancelled`. Must run before the first await of the run.
  */
 export const onUpdate = <Result, Input>(
   update: UpdateDefinition<Result, unknown[]>,
   parse: (given: unknown) => Input,
   act: (input: Input) => Result | Promise<Result>,
   check: () => void = () => undefined,
-): void =>
-  setHandler(update, (...given: unknown[]) => act(parse(given[0])), {
+): void => {
+  async function answer(...given: unknown[]): Promise<Result> {
+    try {
+      return await act(parse(given[0]));
+    } catch (error) {
+      if (!isCancellation(error)) throw error;
+      throw ApplicationFailure.nonRetryable('The run was cancelled before it could answer.', 'Cancelled');
+    }
+  }
+  setHandler(update, answer, {
     validator(...given: unknown[]) {
       refuseBadInput(() => parse(given[0]));
       check();
     },
   });
+};
 
 /** Fails the run unless it has this id: a run with another id would do the same work twice. */
 export function requireWorkflowId(expected: string): void {

@@ -38,7 +38,8 @@ beforeAll(async () => {
   const connection = env.nativeConnection;
   const workflowBundle = { codePath: inject('workflowBundlePath') };
   workers = [
-    await Worker.create({ connection, taskQueue, workflowBundle }),
+    // A create that could not be sent asks if another run may have sent it before a reset.
+    await Worker.create({ connection, taskQueue, workflowBundle, activities: { wasRideReset: async () => false } }),
     await Worker.create({ connection, taskQueue: `${taskQueue}.business`, activities: { attemptCall } }),
   ];
   running = Promise.all(workers.map((worker) => worker.run()));
