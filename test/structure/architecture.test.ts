@@ -57,6 +57,26 @@ it.each([
   expect(brokenRules([{ path: 'src/workflows/a.ts', text }])).toEqual([`src/workflows/a.ts: ${what}`]);
 });
 
+it.each([
+  ['a clock that is read outside src/clock.ts', 'const { now = Date.now } = ports;'],
+  ['a clock that is read outside src/clock.ts', 'const at = new Date().toISOString();'],
+  ['a clock that is read outside src/clock.ts', 'const since = performance.now();'],
+  ['a duration by the wall clock', 'until.set(account, now() + forMs);'],
+  ['a duration by the wall clock', 'return next.due - this.#ports.now();'],
+  ['a duration by the wall clock', 'if (now() < pausedUntil) return;'],
+  ['a duration by the wall clock', 'const isOver = now() >= until;'],
+  ['a duration by the wall clock', 'if (until > this.#now()) continue;'],
+  ['a duration by the wall clock', 'const leftMs = until - wallMs();'],
+])('the check of clocks finds %s in %j', (what, text) => {
+  expect(brokenRules([{ path: 'src/activities/a.ts', text }])).toEqual([`src/activities/a.ts: ${what}`]);
+});
+
+it('the check of clocks takes instants by the wall clock and durations by the monotonic one, and leaves workflows alone', () => {
+  const text = 'const at = iso(now()); const say = (): number => now(); const until = monotonic() + 5_000;';
+  expect(brokenRules([{ path: 'src/activities/a.ts', text }])).toEqual([]);
+  expect(brokenRules([{ path: 'src/workflows/a.ts', text: 'const at = Date.now() + 5;' }])).toEqual([]);
+});
+
 it('the check of rules finds a call of a run beside the driver, and no state where each call makes the expression', () => {
   expect(brokenRules([{ path: 'src/cli/a.ts', text: 'client.workflow.getHandle(id)' }])).toHaveLength(1);
   expect(
