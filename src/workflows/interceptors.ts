@@ -2,6 +2,7 @@ import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 import {
   type ActivityInput,
   type ContinueAsNewInput,
+  isCancellation,
   type Next,
   type SignalInput,
   type SignalWorkflowInput,
@@ -15,7 +16,7 @@ import {
 } from '@temporalio/workflow';
 import { checkProgress } from '../domain/input-fields.js';
 import { isTraceparent, readTraceHeader, traceHeader } from '../domain/trace-context.js';
-import { refuseBadInput } from './run-kit.js';
+import { leaveCancelled, refuseBadInput } from './run-kit.js';
 import { RefuseAhead } from './sdk-core-1146.js';
 
 type Inbound = WorkflowInboundCallsInterceptor;
@@ -27,7 +28,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
   return { internals: [new RefuseAhead()], inbound: [trace, checkedStart], outbound: [trace] };
 };
 
-/** Fails a run with a second argument that only our own runs may have. */
+/** Fails a run with a second argument that only our own runs may have, and lets a cancelled run answer its callers. */
 const checkedStart: Inbound = {
   execute(input, next) {
     const [first, progress] = input.args;
@@ -37,7 +38,10 @@ const checkedStart: Inbound = {
       return Promise.reject(error); // an async function would add turns of the event loop
     }
     // Many languages send null for an absent argument.
-    return next({ ...input, args: [first, progress ?? undefined] });
+    return next({ ...input, args: [first, progress ?? undefined] }).catch(async (error: unknown) => {
+      if (isCancellation(error)) await leaveCancelled();
+      throw error;
+    });
   },
 };
 

@@ -1,11 +1,9 @@
 import {
   ApplicationFailure,
-  allHandlersFinished,
   condition,
   proxyActivities,
   setCurrentDetails,
   setHandler,
-  sleep,
   upsertMemo,
 } from '@temporalio/workflow';
 import type { DeliveryActivities } from '../activities/runs.js';
@@ -24,7 +22,7 @@ import {
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
 import { accountQueue, promptRetry } from './activity-options.js';
 import { discardDeliveryUpdate, parkedStatusQuery, routeDeliveryUpdate } from './messages.js';
-import { onUpdate, refuseBadInput, requireWorkflowId, unless, whenFailed } from './run-kit.js';
+import { mayLeave, onUpdate, refuseBadInput, requireWorkflowId, whenFailed } from './run-kit.js';
 import { writeAccount } from './search-attributes.js';
 
 interface Parked {
@@ -59,8 +57,8 @@ export async function parkedDelivery(input: ParkedDeliveryInput, progress?: Park
   const isDecided = (): boolean => parked.delivery.outcome !== 'waiting';
   writeAccount(parked.delivery.account);
   show(parked.delivery);
-  await unless(isDecided, () => expire(parked, progress?.limits?.keptMs ?? keptMs));
-  await condition(() => isDecided() && allHandlersFinished());
+  await decideInTime(parked, isDecided, progress?.limits?.keptMs ?? keptMs);
+  await condition(() => isDecided() && mayLeave());
   return parked.delivery;
 }
 
@@ -78,10 +76,10 @@ function checkFree({ delivery, isBusy }: Parked): void {
 }
 
 /** Gives the delivery up once its time is over. A decision that is under way then goes first. */
-async function expire(parked: Parked, afterMs: number): Promise<void> {
-  await sleep(afterMs, { summary: 'Give the delivery up if no person decides' });
+async function decideInTime(parked: Parked, isDecided: () => boolean, withinMs: number): Promise<void> {
+  if (await condition(isDecided, withinMs, { summary: 'Give the delivery up if no person decides' })) return;
   await condition(() => !parked.isBusy);
-  if (parked.delivery.outcome === 'waiting') decide(parked, { outcome: 'expired' });
+  if (!isDecided()) decide(parked, { outcome: 'expired' });
 }
 
 async function route(parked: Parked, orderId: OrderId): Promise<RoutedDelivery> {

@@ -1,5 +1,4 @@
 import {
-  CancellationScope,
   condition,
   continueAsNew,
   isCancellation,
@@ -27,7 +26,7 @@ import {
 } from '../../domain/notify/notices.js';
 import { fromNoticesId, type NoticesKey } from '../../domain/workflow-ids.js';
 import { noticeGivenSignal, resendRequestedSignal } from '../messages.js';
-import { defaultMaxEvents, isHistoryLong, refuseBadInput, runBeside } from '../run-kit.js';
+import { cancelOnce, defaultMaxEvents, isHistoryLong, refuseBadInput } from '../run-kit.js';
 import { rideStatusKey, writeAttributes } from '../search-attributes.js';
 import { countNotices, sendNotice } from './sending.js';
 
@@ -78,18 +77,14 @@ export async function notices(given: NoticesInput, progress: NoticesProgress = {
   const isDone = (): boolean => state.isEnded && !state.kept?.length;
   const isOver = (): boolean => isIdle() && (isDone() || Date.now() >= heardAt + quietMs);
   const isLong = (): boolean => isHistoryLong(maxEvents);
-  const sending = new CancellationScope();
-  runBeside(condition(isLong).then(() => sending.cancel()));
   show(state);
   while (!isOver()) {
     const [next] = state.waiting;
     if (next) {
-      const fate = await sending
-        .run(() => sendNotice(next, firstRunId))
-        .catch((error: unknown) => {
-          if (isCancellation(error) && isLong()) return null; // the next run sends it
-          throw error;
-        });
+      const fate = await cancelOnce(isLong, () => sendNotice(next, firstRunId)).catch((error: unknown) => {
+        if (isCancellation(error) && isLong()) return null; // the next run sends it
+        throw error;
+      });
       const keeps = fate?.kind === 'missed' && patched('missed-notices-are-kept');
       if (keeps) heardAt = Date.now();
       if (fate) show(passNotice(state, fate, keeps ? new Date().toISOString() : null));

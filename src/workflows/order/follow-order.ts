@@ -1,12 +1,4 @@
-import {
-  ApplicationFailure,
-  allHandlersFinished,
-  condition,
-  isCancellation,
-  log,
-  setHandler,
-  sleep,
-} from '@temporalio/workflow';
+import { ApplicationFailure, condition, isCancellation, log, setHandler } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import { parseNoInput } from '../../domain/input-fields.js';
 import { maxReceivers, withDeliveries, withObservation, withRequest } from '../../domain/order/earlier-run.js';
@@ -22,7 +14,7 @@ import {
   stopFollowingUpdate,
   watchedOrderQuery,
 } from '../messages.js';
-import { onUpdate, runBeside, unless } from '../run-kit.js';
+import { mayLeave, onUpdate, runBeside } from '../run-kit.js';
 import { joinWatch, mustRead, type OrderRead, readOrder, vouchingFor, watchedOrder } from './reads.js';
 import {
   continueIfLong,
@@ -131,10 +123,7 @@ function watchExpiry(follow: Follow): void {
   const summary = 'Stop following if the order has not ended';
   const watch = async (): Promise<void> => {
     for (let end = endsAt(); end > Date.now(); end = endsAt()) {
-      await unless(
-        () => endsAt() < end,
-        () => sleep(end - Date.now(), { summary }),
-      );
+      await condition(() => endsAt() < end, end - Date.now(), { summary });
     }
     follow.isExpired = true;
   };
@@ -202,7 +191,7 @@ async function close(follow: Follow): Promise<OrderTrail> {
 /** Answers all waiting callers and tells the last notice. False: the run must go on. */
 async function leave({ inbox, notifier }: Follow, mayEnd: () => boolean): Promise<boolean> {
   inbox.closing = true;
-  await condition(() => !mayEnd() || (allHandlersFinished() && notifier.isQuiet()));
+  await condition(() => !mayEnd() || (mayLeave() && notifier.isQuiet()));
   inbox.closing = mayEnd();
   return inbox.closing;
 }

@@ -1,4 +1,4 @@
-import { log, proxyActivities, sleep } from '@temporalio/workflow';
+import { condition, log, proxyActivities, sleep } from '@temporalio/workflow';
 import type { OrderActivities } from '../../activities/order.js';
 import type { WatchActivities } from '../../activities/watch/watching.js';
 import { toConcern } from '../../domain/attention.js';
@@ -62,7 +62,7 @@ export async function readOrder(follow: Follow, mustLeave: () => boolean): Promi
   if (waitMs > 0) {
     // Deliveries that come meanwhile are answered by the same read.
     const isUrgent = (): boolean => inbox.refreshing > 0 || mustLeave();
-    await unless(isUrgent, () => sleep(waitMs, { summary: 'Read later: many deliveries have come' }));
+    await condition(isUrgent, waitMs, { summary: 'Read later: many deliveries have come' });
     if (mustLeave()) return undefined;
   }
   const { asked: serves, claims } = inbox;

@@ -1,11 +1,4 @@
-import {
-  allHandlersFinished,
-  condition,
-  continueAsNew,
-  metricMeter,
-  setCurrentDetails,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { condition, continueAsNew, metricMeter, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import type { FailureStreak } from '../../domain/failure-streak.js';
 import type { Notify } from '../../domain/notify/receivers.js';
@@ -24,7 +17,7 @@ import {
 import { followOrderId } from '../../domain/workflow-ids.js';
 import { type DeliveryInbox, hasTooManySignals, isReadWanted, openDeliveryInbox } from '../delivery-inbox.js';
 import { type CarriedNotifier, createNotifier, type Notifier } from '../notify/notifier.js';
-import { defaultMaxEvents, isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
+import { defaultMaxEvents, isHistoryLong, mayLeave, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey, writeAccount, writeAttributes } from '../search-attributes.js';
 
 /** What deliveries and callers ask of the run. */
@@ -165,7 +158,7 @@ export async function continueIfLong(follow: Follow): Promise<void> {
   if (!mustContinue(follow)) return;
   const { inbox, notifier } = follow;
   inbox.closing = hasTooManySignals(inbox, follow.limits);
-  await condition(() => !mustContinue(follow) || (allHandlersFinished() && notifier.isQuiet()));
+  await condition(() => !mustContinue(follow) || (mayLeave() && notifier.isQuiet()));
   inbox.closing = false;
   if (!mustContinue(follow)) return;
   const { input, limits, startedAt, notBefore, deliveryReads, trail } = follow;

@@ -99,4 +99,7 @@ const lookInput = (ride: Ride): ReceiptLookInput => ({
 
 /** Undefined if the time was over first. */
 const within = <T>(ms: number, act: () => Promise<T>): Promise<T | undefined> =>
-  firstOf<T | undefined>(() => [act(), sleep(ms, { summary: 'No longer than this' }).then(() => undefined)]);
+  firstOf<T | undefined>(() => ({
+    activity: act(),
+    others: [sleep(ms, { summary: 'No longer than this' }).then(() => undefined)],
+  }));

@@ -1,6 +1,5 @@
 import {
   ApplicationFailure,
-  allHandlersFinished,
   CancellationScope,
   condition,
   continueAsNew,
@@ -29,7 +28,7 @@ import {
 import { requestRideId } from '../../domain/workflow-ids.js';
 import { waitingOptions } from '../activity-options.js';
 import { performCall } from '../business-call.js';
-import { isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
+import { isHistoryLong, mayLeave, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { writeAccount } from '../search-attributes.js';
 import { awaitEnd, followAgain, startFollowing, wasReset } from './following.js';
 import { listen } from './inbox.js';
@@ -182,10 +181,10 @@ async function followRide(ride: Ride): Promise<void> {
  * tasks as one, and a replay would not (SDK 1.24.0, sdk-core 1146): commands in another order block the run. So the memo makes a command.
  */
 async function close(ride: Ride): Promise<void> {
-  if (!allHandlersFinished()) upsertMemo({ stage: 'ended' });
+  if (!mayLeave()) upsertMemo({ stage: 'ended' });
   setStanding(ride, { stage: 'ended', attention: null });
   await CancellationScope.nonCancellable(async () => {
-    await condition(() => allHandlersFinished() && ride.notifier.isQuiet());
+    await condition(() => mayLeave() && ride.notifier.isQuiet());
   });
 }
 
@@ -193,7 +192,7 @@ const isLong = ({ limits }: Ride): boolean => isHistoryLong(limits.maxEvents);
 
 async function continueIfLong(ride: Ride): Promise<void> {
   if (!isLong(ride)) return;
-  await condition(() => (allHandlersFinished() && ride.notifier.isQuiet()) || ride.resolution !== null);
+  await condition(() => (mayLeave() && ride.notifier.isQuiet()) || ride.resolution !== null);
   if (ride.resolution !== null) return; // this run must answer the person who decided
   await continueAsNew<typeof requestRide>(ride.input, { limits: ride.limits, carried: carryRide(ride) });
 }

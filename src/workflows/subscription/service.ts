@@ -19,7 +19,7 @@ import {
 } from '../../domain/subscription/state.js';
 import { type SubscriptionInput, silenceWatchOf } from '../../domain/subscription/subscription.js';
 import { accountQueue, ownDelays, untilNews } from '../activity-options.js';
-import { firstOf, whenFailed } from '../run-kit.js';
+import { cancelOnce, firstOf, whenFailed } from '../run-kit.js';
 
 /** Two HTTP requests (20 s each) and two waits for a token (10 s each). Only this timeout reveals a dead worker. */
 const startToCloseTimeout = 70_000;
@@ -40,13 +40,10 @@ export async function requestSubscriber(
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     summary: `Subscribe to ${eventType}, address ${generation}`,
   });
-  let asking: Promise<SubscribingOutcome> | undefined;
-  await firstOf<unknown>(() => {
-    asking = createSubscriber({ account, eventType, generation, publicUrl, number: requests });
-    return [asking.catch(() => undefined), condition(interrupted)];
-  });
   try {
-    return (await asking) as SubscribingOutcome;
+    return await cancelOnce(interrupted, () =>
+      createSubscriber({ account, eventType, generation, publicUrl, number: requests }),
+    );
   } catch (error) {
     if (!(isCancellation(error) ? interrupted() : error instanceof ActivityFailure)) throw error;
     return toOutcome(error);
@@ -94,11 +91,10 @@ export const rest = (
   input: SubscriptionInput,
   interrupted: () => boolean,
 ): Promise<boolean | undefined> =>
-  firstOf<boolean | undefined>(() => [
-    condition(interrupted).then(() => undefined),
-    ...untilNextEnd(state),
-    ...watchResets(state, input),
-  ]);
+  firstOf<boolean | undefined>(() => {
+    const others = [condition(interrupted).then(() => undefined), ...untilNextEnd(state)];
+    return { activity: watchResets(state, input), others };
+  });
 
 function untilNextEnd(state: SubscriptionState): Promise<undefined>[] {
   const end = nextEnd(state);
@@ -108,11 +104,11 @@ function untilNextEnd(state: SubscriptionState): Promise<undefined>[] {
   return [waiting.then(() => undefined)];
 }
 
-function watchResets(state: SubscriptionState, input: SubscriptionInput): Promise<boolean>[] {
+function watchResets(state: SubscriptionState, input: SubscriptionInput): Promise<boolean> | undefined {
   const { openedAt } = currentGeneration(state) ?? {};
-  if (!openedAt) return [];
+  if (!openedAt) return undefined;
   const summary = 'Watch whether the run is reset';
   const { watchResets: watch } = proxyActivities<ResetActivities>({ ...untilNews, summary });
   const watching = watch({ everyMs: silenceWatchOf(input).everyMs, openedAt }).then(() => true);
-  return [whenFailed(watching, () => false)]; // whatever ends a watch from outside, another one begins
+  return whenFailed(watching, () => false); // whatever ends a watch from outside, another one begins
 }

@@ -1,6 +1,5 @@
 import {
   ApplicationFailure,
-  allHandlersFinished,
   CancellationScope,
   condition,
   isCancellation,
@@ -55,7 +54,7 @@ import {
   rotateSubscriptionUpdate,
   subscriptionStatusQuery,
 } from '../messages.js';
-import { defaultMaxEvents, isHistoryLong, onUpdate, refuseBadInput } from '../run-kit.js';
+import { defaultMaxEvents, isHistoryLong, mayLeave, onUpdate, refuseBadInput } from '../run-kit.js';
 import { rideAccountKey, rideAttentionKey, writeAttributes } from '../search-attributes.js';
 import { removeSubscriber, requestSubscriber, rest } from './service.js';
 
@@ -270,7 +269,7 @@ async function close(run: Subscribing, reason: string): Promise<SubscriptionEnd>
     unclear: outcomes.filter(({ kind }) => kind === 'unknown').length,
   };
   show(run);
-  await condition(allHandlersFinished);
+  await condition(mayLeave);
   return run.end;
 }
 
@@ -278,7 +277,7 @@ async function close(run: Subscribing, reason: string): Promise<SubscriptionEnd>
 async function mayContinueAsNew(run: Subscribing): Promise<boolean> {
   if (!isHistoryLong(run.maxEvents)) return false;
   const isAsked = () => isOver(run) || isAddressWanted(run);
-  await condition(() => isAsked() || allHandlersFinished());
+  await condition(() => isAsked() || mayLeave());
   return !isAsked();
 }
 
