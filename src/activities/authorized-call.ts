@@ -38,6 +38,8 @@ export function createQuietTimes(now: () => number = Date.now) {
 export interface CallManner {
   /** Polls count their requests themselves. */
   isPoll?: boolean;
+  /** A person waits for it: it is sent during a wait that the service has requested for the account, too. */
+  forPerson?: boolean;
 }
 
 /** One call with the fleet's token. Throws the errors of `send`, `TokenUnavailable` and `QuietTime`. */
@@ -85,13 +87,16 @@ export function createAuthorizedCall(ports: AuthorizedCallPorts): AuthorizedCall
     return await tokens.get(...wanted).finally(() => waiting.set(name, (waiting.get(name) ?? 1) - 1));
   }
 
-  return async (account, scope, send, { isPoll = false } = {}) => {
-    quietTimes.check(account.name);
+  return async (account, scope, send, { isPoll = false, forPerson = false } = {}) => {
+    const check = (): void => {
+      if (!forPerson) quietTimes.check(account.name);
+    };
+    check();
     const askedAt = now();
     const getToken = isPoll ? tokens.get : getWithSlot; // polls hold no slot
     let token = await getToken(account, scope);
     if (now() - askedAt > longestTokenWaitMs) throw new QuietTime(anotherTurnMs);
-    quietTimes.check(account.name); // a wait may have begun meanwhile
+    check(); // a wait may have begun meanwhile
     if (!isPoll) usage?.count(account.name);
     for (let left = mostTokens; ; left -= 1) {
       try {

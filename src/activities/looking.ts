@@ -123,6 +123,8 @@ interface Look<Seen> {
   shown: AttentionCode | null;
   /** The streak of the previous attempt; null if it had no trouble. */
   before: FailureStreak | null;
+  /** Does not wait for the end of that trouble. */
+  isUrgent?: boolean;
   /** One request, and the answer for the run. May throw "not yet" instead of sending it. */
   read(): Promise<Seen>;
   /** The meaning of an error of `read`; undefined for one that is not about the service: Temporal repeats the look. */
@@ -189,8 +191,8 @@ export function createLooking({
     },
 
     /** Waits for the end of the previous trouble, then reads once. Shows trouble that has lasted too long, and throws other trouble. */
-    async look<Seen>({ shown, before, read, toTrouble, settle, show }: Look<Seen>): Promise<Seen> {
-      if (before && isDue(before, shown)) return show(before);
+    async look<Seen>({ shown, before, isUrgent, read, toTrouble, settle, show }: Look<Seen>): Promise<Seen> {
+      if (before && !isUrgent && isDue(before, shown)) return show(before);
       try {
         const seen = await read();
         if (before) heartbeat(null);

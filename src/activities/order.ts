@@ -88,6 +88,7 @@ export function createOrderActivities(ports: OrderActivityPorts) {
     const account = ports.account(input.account);
     const asked = { account: account.name, orderId, operation: interfaceTerms[account.interface].readOperation };
     const { attempt: reads } = activityInfo();
+    const { forPerson } = input;
     const before = looking.leftBehind() ?? input.streak;
     // Before the look, since a repair of the path between this look and the read of another order would prove nothing.
     const isPathProven =
@@ -100,11 +101,12 @@ export function createOrderActivities(ports: OrderActivityPorts) {
     return await looking.look<OrderObservation>({
       shown,
       before,
+      isUrgent: forPerson && reads === 1,
       async read() {
         // The streak is newer than the input, and a person waits for no back-off of ours.
-        const leftMs = before || input.forPerson ? 0 : looking.leftMs(input.notBefore);
+        const leftMs = before || forPerson ? 0 : looking.leftMs(input.notBefore);
         if (leftMs > 0) looking.wait(leftMs);
-        const reading = await ports.readOrder(account, orderId, { signal: cancellationSignal() });
+        const reading = await ports.readOrder(account, orderId, { signal: cancellationSignal(), forPerson });
         if (!input.isWatched && !reading.terminal) await ports.startWatch(account.name);
         const at = now();
         const concern = concernIn(reading, at, input, account.watch);
@@ -115,9 +117,8 @@ export function createOrderActivities(ports: OrderActivityPorts) {
       settle(streak, error) {
         if (isPathProven && isUnknown(error, streak, now() - unknownAfterMs[input.vouching]))
           return { kind: 'unknownOrder', reads };
-        // A person gets the end of a long wait as the answer, and waits for the end of a short one.
-        const isShortWait = error instanceof QuietTime && !streak.isLongWait;
-        return input.forPerson && streak.code === shown && !isShortWait ? show(streak) : undefined;
+        // `QuietTime`: the read has to wait a moment for its turn.
+        return forPerson && streak.code === shown && !(error instanceof QuietTime) ? show(streak) : undefined;
       },
       show,
     });

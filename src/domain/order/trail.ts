@@ -42,7 +42,7 @@ export interface ReadOrderInput extends OrderLook {
   streak: FailureStreak | null;
   /** Has the run handed its order to the watch of the account? */
   isWatched: boolean;
-  /** A person waits for this read: it ignores `notBefore`, and is answered during a long wait. */
+  /** A person waits for this read: it is sent at once, during any wait of the account or the order. */
   forPerson: boolean;
 }
 
@@ -111,6 +111,10 @@ export const OrderTrailSchema = s.answerOf({
 });
 /** The durable record of a followed order. */
 export type OrderTrail = s.Read<typeof OrderTrailSchema>;
+
+/** Why the order cannot be read now; null: its last read succeeded. Attention about the ride is no such trouble. */
+export const troubleOf = <Told extends Attention>({ attention }: { attention: Told | null }): Told | null =>
+  toConcern(attention) === null ? attention : null;
 
 const maxTimeline = 200;
 

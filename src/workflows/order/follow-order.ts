@@ -1,5 +1,6 @@
 import { ApplicationFailure, condition, isCancellation, log, setHandler } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
+import { notRead } from '../../domain/errors.js';
 import { parseNoInput } from '../../domain/input-fields.js';
 import { maxReceivers, withDeliveries, withObservation, withRequest } from '../../domain/order/earlier-run.js';
 import { type FollowOrderInput, parseReasonInput, readFollowRequest } from '../../domain/order/input.js';
@@ -81,7 +82,7 @@ function listen(run: Follow): void {
     if (inbox.served >= mine || run.trail.terminal) return run.trail;
     throw ApplicationFailure.nonRetryable(
       'The run ended, or gave way to the next one, before this read. Ask again.',
-      'NotRead',
+      notRead,
     );
   });
   onUpdate(stopFollowingUpdate, parseReasonInput, async ({ reason }) => {

@@ -1,13 +1,12 @@
 import { condition, log, proxyActivities, sleep } from '@temporalio/workflow';
 import type { OrderActivities } from '../../activities/order.js';
 import type { WatchActivities } from '../../activities/watch/watching.js';
-import { toConcern } from '../../domain/attention.js';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import {
   type OrderLook,
   type OrderObservation,
-  type OrderTrail,
   scheduledAt,
+  troubleOf,
   type Vouching,
 } from '../../domain/order/trail.js';
 import type { WatchOrderInput } from '../../domain/watch.js';
@@ -37,10 +36,8 @@ export function vouchingFor({ input: { account }, trail, inbox }: Follow): Vouch
   return trail.deliveries.received > 0 ? 'delivery' : 'nobody';
 }
 
-const hasTrouble = ({ attention }: OrderTrail): boolean => attention !== null && toConcern(attention) === null;
-
 /** Must the order be read? While trouble lasts one read waits, by slow retries, until the service answers. */
-export const mustRead = ({ inbox, trail }: Follow): boolean => isReadWanted(inbox) || hasTrouble(trail);
+export const mustRead = ({ inbox, trail }: Follow): boolean => isReadWanted(inbox) || troubleOf(trail) !== null;
 
 /** How many reads after deliveries an order may have in this time: a ride has some eight changes. One order must not take the budget of others. */
 const mostReads = 5;
@@ -103,7 +100,8 @@ async function requestRead(
 
 function readSummary({ inbox, trail }: Follow): string {
   if (inbox.claims.length > 0) return 'Read after a delivery';
-  if (hasTrouble(trail)) return `Read again: ${trail.attention?.code}`;
+  const trouble = troubleOf(trail);
+  if (trouble !== null) return `Read again: ${trouble.code}`;
   return trail.status === null ? 'First read' : 'Read after a hint';
 }
 
