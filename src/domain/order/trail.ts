@@ -1,4 +1,4 @@
-import { type Attention, AttentionSchema, type Concern, toConcern } from '../attention.js';
+import { type Attention, AttentionSchema, type Concern, toConcern, troubleCodes } from '../attention.js';
 import { DeliveryCountsSchema, type DeliveryNotice } from '../delivery.js';
 import type { FailureStreak } from '../failure-streak.js';
 import { readInstant } from '../instant.js';
@@ -113,8 +113,8 @@ export const OrderTrailSchema = s.answerOf({
 export type OrderTrail = s.Read<typeof OrderTrailSchema>;
 
 /** Why the order cannot be read now; null: its last read succeeded. Attention about the ride is no such trouble. */
-export const troubleOf = <Told extends Attention>({ attention }: { attention: Told | null }): Told | null =>
-  toConcern(attention) === null ? attention : null;
+export const troubleOf = <Told extends { code: string }>({ attention }: { attention: Told | null }): Told | null =>
+  troubleCodes.some((code) => code === attention?.code) ? attention : null;
 
 const maxTimeline = 200;
 
