@@ -91,6 +91,7 @@ export function createOrderActivities(ports: OrderActivityPorts) {
     const { attempt: reads } = activityInfo();
     const left = looking.leftBehind();
     const before = left ?? input.streak;
+    const { forPerson } = input;
     // Before the look, since a repair of the path between this look and the read of another order would prove nothing.
     const isPathProven =
       before?.code === 'orderNotFound' &&
@@ -102,12 +103,12 @@ export function createOrderActivities(ports: OrderActivityPorts) {
     return await looking.look<OrderObservation>({
       shown,
       before,
-      isUrgent: input.forPerson && left === null,
+      isUrgent: forPerson && left === null,
       async read() {
         // The streak is newer than the input, and a person waits for no back-off of ours.
-        const leftMs = before || input.forPerson ? 0 : looking.leftMs(input.notBefore);
+        const leftMs = before || forPerson ? 0 : looking.leftMs(input.notBefore);
         if (leftMs > 0) looking.wait(leftMs);
-        const manner = { signal: cancellationSignal(), isForPerson: input.forPerson };
+        const manner = { signal: cancellationSignal(), isForPerson: forPerson };
         const reading = await ports.readOrder(account, orderId, manner);
         if (!input.isWatched && !reading.terminal) await ports.startWatch(account.name);
         const at = now();
@@ -120,7 +121,7 @@ export function createOrderActivities(ports: OrderActivityPorts) {
         if (isPathProven && isUnknown(error, streak, unknownAfterMs[input.vouching], now))
           return { kind: 'unknownOrder', reads };
         // A person gets the trouble as the answer, but waits for a turn within the account's budget.
-        if (!input.forPerson || error instanceof QuietTime) return undefined;
+        if (!forPerson || error instanceof QuietTime) return undefined;
         return streak.code === shown ? show(streak) : { ...show(streak), brief: streak };
       },
       show,

@@ -29,7 +29,7 @@ import { toJsonLine, toLines } from './text.js';
 import { tokenCommands } from './token.js';
 
 /** All commands, in the order of the help: nouns with their verbs, and commands of their own. */
-const entries: readonly (CommandSpec | Noun)[] = [
+export const entries: readonly (CommandSpec | Noun)[] = [
   orderCommands,
   rideCommands,
   subscriptionCommands,

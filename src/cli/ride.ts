@@ -18,9 +18,9 @@ import { toRunTimes } from '../temporal/runs.js';
 import { listRuns, type RunFilter, runsQuery } from '../temporal/visibility.js';
 import { accountOption, inputOption, limitOption, notifyOption, option, orderOption, required } from './arguments.js';
 import { type CommandLine, inSession, listing, type Noun, reading, type Session } from './command.js';
-import { CliFailure, exitCodes } from './failure.js';
+import { CliFailure, exitCodes, type RunFailure } from './failure.js';
 import { knownOf, trailText } from './order/view.js';
-import { attentionText, type ShownRun, sendUpdate, showRun, tellStart, watchRun } from './runs.js';
+import { attentionText, type ShownRun, sendUpdate, showRun, tellStart, toldAnswer, watchRun } from './runs.js';
 import { cardText, paint, plain, toLines } from './text.js';
 
 /** The run of a ride. Its `find` throws `CliFailure` NotRequested. */
@@ -98,7 +98,9 @@ export const rideCommands: Noun = {
       form: 'cancel <account> <requestId>',
       does: 'cancel a ride at the service',
       examples: ['business trip-9'],
-      act: inSession((session, key: RequestRideKey) => change(session, key, (ride, inTime) => ride.cancel(inTime))),
+      act: inSession((session, key: RequestRideKey) =>
+        change(session, key, (ride, inTime) => ride.cancel(inTime), notCancelled),
+      ),
     },
     {
       form: 'resolve <account> <requestId>',
@@ -111,7 +113,7 @@ export const rideCommands: Noun = {
         option('--give-up <reason>', 'end the ride without an order; 1 to 200 characters'),
       ],
       act: reading(toResolution, (session, { resolution, ...key }) =>
-        change(session, key, (ride, inTime) => ride.resolve(resolution, inTime)),
+        change(session, key, (ride, inTime) => ride.resolve(resolution, inTime), notResolved),
       ),
     },
     {
@@ -196,18 +198,37 @@ function toResolution({ order: orderId, tryAgain, giveUp: reason, ...key }: Reso
   return { ...key, resolution: parseResolveRideInput(ways[0]) };
 }
 
-/** Sends an update to the open run and shows the ride's state after it. */
+/** The service has accepted the call, and a read has to show that the order is cancelled. */
+function notCancelled({ outcome }: RideStanding): RunFailure | null {
+  if (outcome === 'cancelled' || outcome === 'withdrawn') return null;
+  const message =
+    outcome === null
+      ? 'the service accepted the cancellation, but the order does not read cancelled yet. Show the ride in a moment.'
+      : `the ride has ended as ${outcome}.`;
+  return { code: 'NotCancelled', message };
+}
+
+/** Another attempt may leave the outcome unknown again. */
+const notResolved = ({ attention }: RideStanding): RunFailure | null =>
+  attention?.code === 'outcomeUnknown' ? { code: 'OutcomeUnknown', message: attention.message } : null;
+
+/** Sends an update to the open run and shows the ride's state after it. `unlessDone` says why that is not what the command claims. */
 async function change(
   session: Session,
   key: RequestRideKey,
   send: (ride: RideHandle, inTime: AskOptions) => Promise<RideStanding>,
+  unlessDone: (ride: RideStanding) => RunFailure | null = () => null,
 ): Promise<number> {
   const found = await rideRun(session, key).find();
   return await sendUpdate(session, {
     found,
     send: (inTime) => send(session.rides.getRide(key.account, key.requestId), inTime),
-    tell: (ride) =>
-      session.tell({ workflowId: found.workflowId, state: 'done', ride }, standingText(ride, session.commandLine)),
+    tell(ride) {
+      const failure = unlessDone(ride);
+      const { text, exitCode } = toldAnswer(failure, standingText(ride, session.commandLine));
+      session.tell({ workflowId: found.workflowId, state: failure ? 'notDone' : 'done', ride, failure }, text);
+      return exitCode;
+    },
     async tellEnded() {
       await tellEnded(session, key, 'The ride has already ended.');
       return exitCodes.failed;

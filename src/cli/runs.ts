@@ -119,10 +119,17 @@ interface Update<Answer> {
   /** As it was a moment ago. */
   found: FoundRun;
   send(inTime: AskOptions): Promise<Answer>;
-  tell(answer: Answer): void;
+  /** Shows the answer, and gives the exit code. */
+  tell(answer: Answer): number;
   /** Shows a run that has ended, and gives the exit code. */
   tellEnded(): Promise<number>;
 }
+
+/** The answer to an update as text, after the reason why it shows no effect, and the exit code. A command says "done" only for what it did. */
+export const toldAnswer = (failure: RunFailure | null, text: string): { text: string; exitCode: number } =>
+  failure
+    ? { text: `${paint('bad', `${failure.code}: ${plain(failure.message)}`)}\n\n${text}`, exitCode: exitCodes.failed }
+    : { text, exitCode: exitCodes.done };
 
 /** Sends an update to an open run and shows the result. Throws `CliFailure` NoWorker and NoAnswer. */
 export async function sendUpdate<Answer>(session: Session, update: Update<Answer>): Promise<number> {
@@ -131,8 +138,8 @@ export async function sendUpdate<Answer>(session: Session, update: Update<Answer
   const worker = await judgeWorker(session);
   if (worker.result === 'failed') throw new CliFailure('NoWorker', `nothing was sent: ${worker.message}`);
   try {
-    update.tell(await update.send({ withinMs: answerWithinMs }));
-    return exitCodes.done;
+    const answer = await update.send({ withinMs: answerWithinMs });
+    return update.tell(answer);
   } catch (error) {
     if (hasCode(error, 'AlreadyEnded', 'NotFound')) return await update.tellEnded(); // ended meanwhile
     if (!hasCode(error, 'NoAnswer')) throw error;

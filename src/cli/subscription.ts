@@ -170,6 +170,7 @@ function changing<Input>(
       tell(answer) {
         if ('endedAt' in answer) session.tell({ workflowId, end: answer }, subscriptionEndText(answer));
         else session.tell({ workflowId, subscription: answer }, subscriptionText(answer));
+        return exitCodes.done;
       },
       tellEnded: () => Promise.reject(notSubscribed(key, 'has ended')),
     });

@@ -1,5 +1,7 @@
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
+import { troubleOf } from '../domain/order/trail.js';
 import { resendOne } from '../temporal/notices.js';
+import { FaretrailClientError } from '../temporal/run-errors.js';
 import type { Note } from './pages/layout.js';
 import type { Actor, Runs } from './runs.js';
 
@@ -18,8 +20,10 @@ const parkedOf = ({ rides }: Actor, { account = '', id = '' }: Fields) => rides.
 /** All buttons, by their paths. `id` names the order, ride or delivery within its account. */
 export const acts: Readonly<Record<string, Act>> = {
   async '/orders/:account/:id/refresh'(actor, given) {
-    const { status } = await orderOf(actor, given).refresh(inTime);
-    return `It was read just now: ${status ?? 'no status yet'}.`;
+    const trail = await orderOf(actor, given).refresh(inTime);
+    const trouble = troubleOf(trail);
+    if (trouble) throw new FaretrailClientError('NotRead', `the order could not be read. ${trouble.message}`);
+    return `It was read just now: ${trail.status ?? 'no status yet'}.`;
   },
   async '/orders/:account/:id/stop'(actor, given) {
     await orderOf(actor, given).stop(given.reason ?? '', inTime);
@@ -32,7 +36,8 @@ export const acts: Readonly<Record<string, Act>> = {
   async '/rides/:account/:id/resolve'({ rides }, { account = '', id = '', how = '', orderId = '', reason = '' }) {
     const ways = { made: { orderId }, tryAgain: { tryAgain: true }, giveUp: { giveUp: true, reason } } as const;
     if (!Object.hasOwn(ways, how)) throw new InvalidInput('how: must be made, tryAgain or giveUp');
-    await rides.getRide(account, id).resolve(ways[how as keyof typeof ways], inTime);
+    const { attention } = await rides.getRide(account, id).resolve(ways[how as keyof typeof ways], inTime);
+    if (attention?.code === 'outcomeUnknown') throw new FaretrailClientError(attention.code, attention.message);
     return 'The ride is resolved.';
   },
   async '/parked/:account/:id/route'(actor, given) {

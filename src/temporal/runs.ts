@@ -16,7 +16,7 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure, type Payload } from '@temporalio/common';
 import { deadlineIn } from '../clock.js';
-import { askedAhead } from '../domain/errors.js';
+import { askedAhead, notRead } from '../domain/errors.js';
 import { followRequestedSignal } from '../workflows/messages.js';
 import { FaretrailClientError, isGrpc, notFound, toClientError } from './run-errors.js';
 
@@ -82,9 +82,11 @@ export function runOf<W extends Workflow>(client: Client, workflowId: string, ru
       { updateId = randomUUID(), ...options }: CallOptions & { updateId?: string } = {},
     ): Promise<Answer> {
       const name = typeof definition === 'string' ? definition : definition.name;
-      const send = () => handle.executeUpdate<Answer, [unknown, ...unknown[]]>(name, { args: args as never, updateId });
+      const send = (id: string) =>
+        handle.executeUpdate<Answer, [unknown, ...unknown[]]>(name, { args: args as never, updateId: id });
       return inTime(options, async () => {
-        const done = await orUndefined(repeatWhenLost(send).then((answer) => ({ answer })));
+        const answered = askNextRun((id) => repeatWhenLost(() => send(id)), updateId);
+        const done = await orUndefined(answered.then((answer) => ({ answer })));
         if (!done) throw await whyClosed(handle);
         return done.answer;
       });
@@ -223,6 +225,27 @@ export async function repeatWhenLost<Answer>(send: () => Promise<Answer>): Promi
     }
   }
 }
+
+/**
+ * Sends an update to the next run when one has given way to it before it made the read that the update asks for. With another id, since a
+ * run that has not gone yet knows the first one, and its answer.
+ */
+async function askNextRun<Answer>(send: (updateId: string) => Promise<Answer>, updateId: string): Promise<Answer> {
+  let id = updateId;
+  for (let left = tries; ; left -= 1) {
+    try {
+      return await send(id);
+    } catch (error) {
+      if (left === 1 || !(error instanceof WorkflowUpdateFailedError) || !isNotRead(error.cause)) throw error;
+      await sleep(pauseMs);
+      id = randomUUID();
+    }
+  }
+}
+
+/** With details the read was made, and failed. */
+const isNotRead = (cause: unknown): boolean =>
+  cause instanceof ApplicationFailure && cause.type === notRead && !cause.details?.length;
 
 function isLost(error: unknown): boolean {
   if (error instanceof WorkflowUpdateFailedError) {

@@ -3,6 +3,7 @@ import { createAuthorizedCall, createQuietTimes } from '../../src/activities/aut
 import { createOrderReader } from '../../src/activities/order.js';
 import type { TokenSource } from '../../src/activities/token.js';
 import { UnusableReply } from '../../src/contracts/unusable-reply.js';
+import type { FailureStreak } from '../../src/domain/failure-streak.js';
 import { toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../src/ride-api/errors.js';
 import { account, aRead, LookStage, readingOf } from './attempts.js';
@@ -179,10 +180,31 @@ describe('while the account has to wait', () => {
     expect(stage.asked).toEqual([start + 599_000]);
   });
 
-  it.each([40, 599])('a read for a person goes out at once, %i s before the end of the wait', async (seconds) => {
+  const streak: FailureStreak = {
+    code: 'upstreamUnavailable',
+    message: 'the account waits',
+    since: iso(start),
+    failures: 1,
+    notBefore: iso(start + 599_000),
+    isLongWait: true,
+  };
+  it.each([
+    ['long', 599, shown],
+    ['short', 40, shown],
+    ['long, which the run does not show yet', 599, {}],
+    ['long, and the watch has just reported it', 599, { ...shown, streak }],
+  ])('a read for a person is sent at once: %s', async (_, seconds, run) => {
     const stage = await quietStage(seconds);
-    expect((await stage.attempt(aRead({ ...shown, forPerson: true }))).seen).toMatchObject({ kind: 'reading' });
+    const { seen } = await stage.attempt(aRead({ ...run, forPerson: true }));
+    expect(seen).toMatchObject({ kind: 'reading', reading: { status: 'Driving' } });
     expect(stage.asked).toEqual([start]);
+  });
+
+  it('a read for a person that the service turns away again is answered with the end of the long wait', async () => {
+    const stage = stageWith([apiError('RATE_LIMITED', 599)]);
+    const { seen } = await stage.attempt(aRead({ ...shown, forPerson: true }));
+    const attention = { code: 'upstreamUnavailable', message: expect.stringContaining('Nothing is sent until') };
+    expect(seen).toMatchObject({ kind: 'trouble', attention, notBefore: iso(start + 599_000) });
   });
 });
 

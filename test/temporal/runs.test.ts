@@ -64,6 +64,22 @@ describe('an update that the server turned away before the run has seen it', () 
   });
 });
 
+describe('a refresh whose run gave way to the next one before the read', () => {
+  it('is sent to the next run, under another id, since a run that has not gone yet knows the first one', async () => {
+    const { run, sent } = turningAway(failed('NotRead'), failedPrecondition, failed('NotRead'));
+    expect(await run.update('refreshOrder', [])).toBe('done');
+    const [first, lost, second, third] = sent.map(({ updateId }) => updateId);
+    expect(second).toBe(lost);
+    expect(new Set([first, second, third]).size).toBe(3);
+  });
+
+  it('fails with the last answer if no run has read the order', async () => {
+    const { run, sent } = turningAway(...Array.from({ length: 9 }, () => failed('NotRead')));
+    await expect(run.update('refreshOrder', [])).rejects.toMatchObject({ code: 'NotRead' });
+    expect(sent).toHaveLength(5);
+  });
+});
+
 it.each([
   ['an answer of another kind', answered(5), {}],
   ['a failure of the run itself', failed('Refused'), { code: 'Refused' }],

@@ -147,7 +147,10 @@ async function decide(session: Session, key: ParkedDeliveryKey, { send, isDone }
   return await sendUpdate(session, {
     found,
     send: (inTime) => send(session.rides.getParked(account, deliveryId), inTime),
-    tell: (delivery) => session.tell({ workflowId, state: 'done', delivery }, decidedText(delivery)),
+    tell(delivery) {
+      session.tell({ workflowId, state: 'done', delivery }, decidedText(delivery));
+      return exitCodes.done;
+    },
     /** Only another decision counts as a failure. Rejects for a run that an operator terminated, or that could not read its input. */
     async tellEnded() {
       const run = runOf<typeof parkedDelivery>(session.client, workflowId);

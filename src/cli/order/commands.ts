@@ -1,6 +1,7 @@
 import type { AskOptions, OrderHandle, OrderTrail } from '../../client/index.js';
 import { toInstant } from '../../domain/instant.js';
 import { type FollowOrderInput, parseFollowOrderInput } from '../../domain/order/input.js';
+import { troubleOf } from '../../domain/order/trail.js';
 import { type FollowOrderKey, followOrderId } from '../../domain/workflow-ids.js';
 import {
   accountOption,
@@ -12,8 +13,8 @@ import {
   toStatusFilter,
 } from '../arguments.js';
 import { inSession, type Noun, reading, type Session } from '../command.js';
-import { exitCodes } from '../failure.js';
-import { sendUpdate, showRun, tellStart, viewRun } from '../runs.js';
+import { exitCodes, type RunFailure } from '../failure.js';
+import { sendUpdate, showRun, tellStart, toldAnswer, viewRun } from '../runs.js';
 import { paint, plain, utc } from '../text.js';
 import { importCommand } from './import.js';
 import { listOrders, orderRun, trailText, watchOrder } from './view.js';
@@ -78,7 +79,14 @@ export const orderCommands: Noun = {
       form: 'refresh <account> <orderId>',
       does: 'read the order at the service now',
       examples: ['partner 42'],
-      act: inSession((session, key: FollowOrderKey) => change(session, key, (order, inTime) => order.refresh(inTime))),
+      act: inSession((session, key: FollowOrderKey) =>
+        change(session, key, {
+          send: (order, inTime) => order.refresh(inTime),
+          unlessDone: notRead,
+          // What has ended at the service is final. Any other order was not read.
+          isDoneAtEnd: ({ terminal }) => terminal,
+        }),
+      ),
     },
     {
       form: 'stop <account> <orderId>',
@@ -86,7 +94,11 @@ export const orderCommands: Noun = {
       examples: ['partner 42 --reason "entered twice"'],
       options: [required(reasonOption())],
       act: inSession((session, { reason, ...key }: FollowOrderKey & { reason: string }) =>
-        change(session, key, (order, inTime) => order.stop(reason, inTime)),
+        change(session, key, {
+          send: (order, inTime) => order.stop(reason, inTime),
+          unlessDone: () => null,
+          isDoneAtEnd: () => true,
+        }),
       ),
     },
     {
@@ -152,24 +164,46 @@ const startTexts: Record<Exclude<Start, 'alreadyEnded'>, string> = {
   alreadyFollowed: 'Already following',
 };
 
+interface Change {
+  send(order: OrderHandle, inTime: AskOptions): Promise<OrderTrail>;
+  /** Why the command has not done what it claims; null: it has. */
+  unlessDone(trail: OrderTrail): RunFailure | null;
+  /** Is there nothing left to do for an order that is no longer followed? */
+  isDoneAtEnd(trail: OrderTrail): boolean;
+}
+
+/** A refresh during trouble is answered with the trail as it was before. */
+function notRead(trail: OrderTrail): RunFailure | null {
+  const trouble = troubleOf(trail);
+  return trouble && { code: 'NotRead', message: `the order could not be read. ${trouble.message}` };
+}
+
 /** Sends an update to the open run and shows the trail in its answer. */
 async function change(
   session: Session,
   key: FollowOrderKey,
-  send: (order: OrderHandle, inTime: AskOptions) => Promise<OrderTrail>,
+  { send, unlessDone, isDoneAtEnd }: Change,
 ): Promise<number> {
   const found = await orderRun(session, key).find();
   return await sendUpdate(session, {
     found,
     send: (inTime) => send(session.rides.get(key.account, key.orderId), inTime),
-    tell: (trail) =>
-      session.tell({ workflowId: found.workflowId, state: 'done', trail, failure: null }, trailText(trail)),
-    tellEnded: () => tellEnded(session, key),
+    tell(trail) {
+      const failure = unlessDone(trail);
+      const { text, exitCode } = toldAnswer(failure, trailText(trail));
+      session.tell({ workflowId: found.workflowId, state: failure ? 'notDone' : 'done', trail, failure }, text);
+      return exitCode;
+    },
+    tellEnded: () => tellEnded(session, key, isDoneAtEnd),
   });
 }
 
-/** Shows how the following ended. The command fails only when the run failed, which leaves no trail. */
-async function tellEnded(session: Session, key: FollowOrderKey): Promise<number> {
+/** Shows how the following ended. The command fails when the run failed, which leaves no trail, or when that end is not what it was to do. */
+async function tellEnded(
+  session: Session,
+  key: FollowOrderKey,
+  isDone: (trail: OrderTrail) => boolean = () => true,
+): Promise<number> {
   const { run, json, text } = await viewRun(session, orderRun(session, key));
   const { endedAt } = run.found;
   const when = endedAt === null ? '' : ` at ${utc(endedAt)} UTC`;
@@ -179,5 +213,5 @@ async function tellEnded(session: Session, key: FollowOrderKey): Promise<number>
     const command = session.commandLine('order', 'follow', key.account, key.orderId, '--again');
     session.note(`To follow the order again: ${plain(command)}`);
   }
-  return run.result ? exitCodes.done : exitCodes.failed;
+  return run.result && isDone(run.result) ? exitCodes.done : exitCodes.failed;
 }

@@ -1,4 +1,4 @@
-import { type Attention, AttentionSchema, type Concern, toConcern } from '../attention.js';
+import { type Attention, AttentionSchema, type Concern, toConcern, troubleCodes } from '../attention.js';
 import { DeliveryCountsSchema, type DeliveryNotice } from '../delivery.js';
 import type { FailureStreak } from '../failure-streak.js';
 import { readInstant } from '../instant.js';
@@ -42,7 +42,7 @@ export interface ReadOrderInput extends OrderLook {
   streak: FailureStreak | null;
   /** Has the run handed its order to the watch of the account? */
   isWatched: boolean;
-  /** A person waits for this read: it ignores `notBefore`, and is answered during a long wait. */
+  /** A person waits for this read: it is sent at once, during any wait of the account or the order. */
   forPerson: boolean;
 }
 
@@ -114,6 +114,10 @@ export const OrderTrailSchema = s.answerOf({
 });
 /** The durable record of a followed order. */
 export type OrderTrail = s.Read<typeof OrderTrailSchema>;
+
+/** Why the order cannot be read now; null: its last read succeeded. Attention about the ride is no such trouble. */
+export const troubleOf = <Told extends { code: string }>({ attention }: { attention: Told | null }): Told | null =>
+  troubleCodes.some((code) => code === attention?.code) ? attention : null;
 
 const maxTimeline = 200;
 /** Of the entries that only deliveries named: whoever knows the address of a webhook can send any. */

@@ -9,6 +9,7 @@ import {
   sleep,
 } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
+import { notRead } from '../../domain/errors.js';
 import { parseNoInput } from '../../domain/input-fields.js';
 import { maxReceivers, withDeliveries, withObservation, withRequest } from '../../domain/order/earlier-run.js';
 import { type FollowOrderInput, parseReasonInput, readFollowRequest } from '../../domain/order/input.js';
@@ -86,16 +87,16 @@ function listen(run: Follow): void {
     inbox.refreshing = inbox.asked;
     const mine = inbox.asked;
     await condition(() => inbox.served >= mine || inbox.closing);
-    const { notRead } = inbox;
-    if (notRead && mine <= notRead.upTo) {
-      const { code, message } = notRead.attention;
-      throw ApplicationFailure.nonRetryable(`The order could not be read: ${message}`, 'NotRead', { code });
+    const { failedRead } = inbox;
+    if (failedRead && mine <= failedRead.upTo) {
+      const { code, message } = failedRead.attention;
+      throw ApplicationFailure.nonRetryable(`The order could not be read: ${message}`, notRead, { code });
     }
     // An order that has ended at the service is final: one more read would change nothing.
     if (inbox.served >= mine || run.trail.terminal) return run.trail;
     throw ApplicationFailure.nonRetryable(
       'The run ended, or gave way to the next one, before this read. Ask again.',
-      'NotRead',
+      notRead,
     );
   });
   onUpdate(stopFollowingUpdate, parseReasonInput, async ({ reason }) => {
@@ -188,7 +189,7 @@ async function record(follow: Follow, { seen: found, serves, ...read }: OrderRea
 function answerUnread(follow: Follow, { attention, reads, brief }: FailedRead, serves: number): void {
   const { inbox, trail } = follow;
   follow.trail = { ...trail, reads: trail.reads + reads };
-  inbox.notRead = { upTo: serves, attention };
+  inbox.failedRead = { upTo: serves, attention };
   inbox.served = serves;
   inbox.asked += 1;
   follow.streak = brief ?? null;

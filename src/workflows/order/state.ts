@@ -35,7 +35,7 @@ export interface OrderInbox extends DeliveryInbox {
   /** Number of the last read that a caller of `refreshOrder` asked for; 0: none did. */
   refreshing: number;
   /** The answer to all callers up to this number: their read failed. */
-  notRead: { upTo: number; attention: Attention } | null;
+  failedRead: { upTo: number; attention: Attention } | null;
   /** Deliveries that no reading has answered. */
   claims: DeliveryNotice[];
   stopReason: string | null;
@@ -138,7 +138,7 @@ const openInbox = ({ claims, seenDeliveries, receivers }: FollowedOrder, readWan
   claims,
   receivers,
   refreshing: 0,
-  notRead: null,
+  failedRead: null,
   stopReason: null,
   closing: false,
   ended: false,

@@ -219,11 +219,15 @@ describe.concurrent('many messages', () => {
   });
 });
 
+/** In this course a run gives way to the next one before the read that a caller waits for. */
+const gaveWay = { seed: 476498330, path: '0', numRuns: 1 };
+
 it('an order keeps its promises however changes, deliveries, reads, restarts, mistaken ends and continued runs interleave', {
   timeout: isLong ? 1_800_000 : 120_000,
 }, async () => {
   const property = fc.asyncProperty(deliveryCourses, async (courses) => {
     await Promise.all(courses.map((steps) => goThroughDeliveries(stack, steps)));
   });
+  if (!isLong) await fc.assert(property, { ...gaveWay, endOnFailure: true });
   await fc.assert(property, { numRuns: isLong ? 50 : 2, endOnFailure: true });
 });

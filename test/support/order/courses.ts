@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import fc from 'fast-check';
 import { expect, vi } from 'vitest';
+import { orderHandle } from '../../../src/client/handles.js';
 import type { DeliveryNotice } from '../../../src/domain/delivery.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
-import { repeatWhenLost } from '../../../src/temporal/runs.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
 import { newDelivery, portOf } from '../delivery/deliveries.js';
 import { patient } from '../patience.js';
@@ -124,7 +124,7 @@ async function take(
   } else if (step.do === 'deliver') {
     await deliverOne(stack, model, step.claims, step.again);
   } else if (step.do === 'refresh') {
-    await repeatWhenLost(() => handle.executeUpdate('refreshOrder'));
+    await orderHandle(stack.client, { account, orderId: toOrderId(model.orderId) }).refresh();
   } else if (step.do === 'restart worker') {
     await restarted(stack);
   } else if (step.do === 'end by mistake and follow again') {
