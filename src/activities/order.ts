@@ -3,7 +3,7 @@ import { ageMs, type MonotonicClock, monotonicMs, type WallClock } from '../cloc
 import { interfaceTerms } from '../contracts/contract-profile.js';
 import type { Account } from '../domain/account.js';
 import type { Attention } from '../domain/attention.js';
-import type { FailureStreak } from '../domain/failure-streak.js';
+import { type FailureStreak, judge } from '../domain/failure-streak.js';
 import { iso } from '../domain/instant.js';
 import type { AccountName, OrderId } from '../domain/keys.js';
 import { concernIn } from '../domain/order/concern.js';
@@ -122,7 +122,8 @@ export function createOrderActivities(ports: OrderActivityPorts) {
           return { kind: 'unknownOrder', reads };
         // A person gets the trouble as the answer, but waits for a turn within the account's budget.
         if (!forPerson || error instanceof QuietTime) return undefined;
-        return streak.code === shown ? show(streak) : { ...show(streak), brief: streak };
+        const isShown = streak.code === shown || judge(streak, shown, now()).act === 'raise';
+        return isShown ? show(streak) : { ...show(streak), brief: streak };
       },
       show,
     });

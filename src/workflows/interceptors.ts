@@ -15,9 +15,9 @@ import {
 } from '@temporalio/workflow';
 import { checkProgress } from '../domain/input-fields.js';
 import { isTraceparent, readTraceHeader, traceHeader } from '../domain/trace-context.js';
-import { cancellations } from './cancellations.js';
 import { refuseBadInput } from './run-kit.js';
 import { RefuseAhead } from './sdk-core-1146.js';
+import { settling } from './settling.js';
 
 type Inbound = WorkflowInboundCallsInterceptor;
 type Outbound = WorkflowOutboundCallsInterceptor;
@@ -27,8 +27,8 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
   const trace = new NewestTrace();
   return {
     internals: [new RefuseAhead()],
-    inbound: [trace, cancellations, checkedStart],
-    outbound: [trace, cancellations],
+    inbound: [trace, settling, checkedStart],
+    outbound: [trace, settling],
   };
 };
 

@@ -26,10 +26,10 @@ import {
   toNoticesEnd,
 } from '../../domain/notify/notices.js';
 import { fromNoticesId, type NoticesKey } from '../../domain/workflow-ids.js';
-import { settleCancellations } from '../cancellations.js';
 import { noticeGivenSignal, resendRequestedSignal } from '../messages.js';
 import { defaultMaxEvents, isHistoryLong, refuseBadInput, runBeside } from '../run-kit.js';
 import { rideStatusKey, writeAttributes } from '../search-attributes.js';
+import { settle } from '../settling.js';
 import { countNotices, sendNotice } from './sending.js';
 
 /** When the run continues as new, if the server does not hint at it before, and when it ends without a last notice, or with notices that its
@@ -98,7 +98,7 @@ export async function notices(given: NoticesInput, progress: NoticesProgress = {
       await condition(() => !isIdle() || isOver() || isLong(), quietMs, { summary: 'End if no more notices come' });
     }
     if (isOver() || !isLong()) continue;
-    await settleCancellations();
+    await settle();
     await continueAsNew<typeof notices>(state, progress);
   }
   return toNoticesEnd(state);

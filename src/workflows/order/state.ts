@@ -24,11 +24,11 @@ import {
   toOrderEvent,
 } from '../../domain/order/trail.js';
 import { followOrderId } from '../../domain/workflow-ids.js';
-import { settleCancellations } from '../cancellations.js';
 import { type DeliveryInbox, hasTooManySignals, isReadWanted, openDeliveryInbox } from '../delivery-inbox.js';
 import { type CarriedNotifier, createNotifier, type Notifier } from '../notify/notifier.js';
 import { defaultMaxEvents, isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { rideAttentionKey, rideSeenByKey, rideStatusKey, writeAccount, writeAttributes } from '../search-attributes.js';
+import { settle } from '../settling.js';
 
 /** What deliveries and callers ask of the run. */
 export interface OrderInbox extends DeliveryInbox {
@@ -176,7 +176,7 @@ export async function continueIfLong(follow: Follow): Promise<void> {
   const { inbox, notifier } = follow;
   inbox.closing = hasTooManySignals(inbox, follow.limits);
   await condition(() => !mustContinue(follow) || (allHandlersFinished() && notifier.isQuiet()));
-  await settleCancellations();
+  await settle();
   inbox.closing = false;
   if (!mustContinue(follow) || !allHandlersFinished() || !notifier.isQuiet()) return;
   const { input, limits, startedAt, notBefore, deliveryReads, trail } = follow;

@@ -14,7 +14,6 @@ import {
 } from '../../domain/report.js';
 import { companyReportId, fromCompanyReportId } from '../../domain/workflow-ids.js';
 import { receiptLooks } from '../activity-options.js';
-import { settleCancellations } from '../cancellations.js';
 import {
   type CarriedDeliveries,
   carryDeliveries,
@@ -28,6 +27,7 @@ import { reportStatusQuery } from '../messages.js';
 import { type CarriedNotifier, createNotifier, type Notifier } from '../notify/notifier.js';
 import { defaultMaxEvents, isHistoryLong, refuseBadInput, requireWorkflowId, runBeside, unless } from '../run-kit.js';
 import { writeAccount, writeAttention } from '../search-attributes.js';
+import { settle } from '../settling.js';
 
 /** When a run continues as new, if the server does not hint at it before, and when it ends. */
 export interface CompanyReportLimits {
@@ -188,7 +188,7 @@ function mustContinue(run: Reporting): boolean {
 
 async function continueIfLong(run: Reporting): Promise<void> {
   if (!mustContinue(run)) return;
-  await settleCancellations();
+  await settle();
   const { input, limits, report, notBefore, inbox, notifier } = run;
   const carriedInbox = { ...carryDeliveries(inbox), lastAt: inbox.lastAt };
   await continueAsNew<typeof companyReport>(input, {

@@ -32,9 +32,9 @@ import {
 import { requestRideId } from '../../domain/workflow-ids.js';
 import { waitingOptions } from '../activity-options.js';
 import { doubtOutlivesRefusals, performCall, wasReset } from '../business-call.js';
-import { settleCancellations } from '../cancellations.js';
 import { isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { writeAccount } from '../search-attributes.js';
+import { settle } from '../settling.js';
 import { awaitEnd, followAgain, startFollowing } from './following.js';
 import { listen } from './inbox.js';
 import { readReceipt } from './receipt.js';
@@ -223,7 +223,7 @@ const isLong = ({ limits }: Ride): boolean => isHistoryLong(limits.maxEvents);
 async function continueIfLong(ride: Ride): Promise<void> {
   if (!isLong(ride)) return;
   await condition(() => (allHandlersFinished() && ride.notifier.isQuiet()) || ride.resolution !== null);
-  await settleCancellations();
+  await settle();
   // This run must answer the person who decided, and other callers.
   if (ride.resolution !== null || !allHandlersFinished() || !ride.notifier.isQuiet()) return;
   await continueAsNew<typeof requestRide>(ride.input, { limits: ride.limits, carried: carryRide(ride) });

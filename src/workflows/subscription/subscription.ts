@@ -48,7 +48,6 @@ import {
   subscriptionMemoField,
 } from '../../domain/subscription/subscription.js';
 import { listenToClaims } from '../business-call.js';
-import { settleCancellations } from '../cancellations.js';
 import {
   changesCountedSignal,
   endSubscriptionUpdate,
@@ -58,6 +57,7 @@ import {
 } from '../messages.js';
 import { defaultMaxEvents, isHistoryLong, onUpdate, refuseBadInput } from '../run-kit.js';
 import { rideAccountKey, rideAttentionKey, writeAttributes } from '../search-attributes.js';
+import { settle } from '../settling.js';
 import { removeSubscriber, requestSubscriber, rest } from './service.js';
 
 /** What a run hands to the next one when it continues as new; tests set it too. Plain JSON. */
@@ -278,7 +278,7 @@ async function close(run: Subscribing, reason: string): Promise<SubscriptionEnd>
 /** Is the run long, and has it answered all callers? */
 async function mayContinueAsNew(run: Subscribing): Promise<boolean> {
   if (!isHistoryLong(run.maxEvents)) return false;
-  await settleCancellations();
+  await settle();
   const isAsked = () => isOver(run) || isAddressWanted(run);
   await condition(() => isAsked() || allHandlersFinished());
   return !isAsked();
