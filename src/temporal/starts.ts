@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { deadlineIn, monotonicMs } from '../clock.js';
 import type { BusinessCallInput } from '../domain/call.js';
@@ -177,7 +176,8 @@ export function beginFollowing(client: Client, following: Following): Promise<Or
   const { pace, waiting } = sent;
   const workflowId = followOrderId(following.input);
   const inPace = async () => {
-    for (let waitMs = pace.waitMs(workflowId); waitMs > 0; waitMs = pace.waitMs(workflowId)) await sleep(waitMs);
+    for (let waitMs = pace.waitMs(workflowId); waitMs > 0; waitMs = pace.waitMs(workflowId))
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
     waiting.delete(key);
     pace.count(workflowId);
     return await send(client, following);
