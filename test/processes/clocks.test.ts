@@ -64,7 +64,6 @@ it.each([
     expect(before).toBeGreaterThan(2 * orders);
     setClock(stepMs);
     await sleep(1_000);
-    // An order whose status is older by the clock of the worker is polled more slowly.
     expect(await servedWithin(20_000)).toBeGreaterThan(before / 2);
     expect(await latenessSeconds()).toBeLessThan(10);
     const [run] = runs;
@@ -90,11 +89,12 @@ it.each([
   async (_, firstMs, thenMs) => {
     const tokenLifetimeSeconds = 15; // so that tokens are published under each of the clocks
     const { runs, setClock, servedWithin } = await startShiftedWorker(firstMs, tokenLifetimeSeconds);
-    expect(await servedWithin(20_000)).toBeGreaterThan(orders);
+    // By a clock that is ahead at first, a status looks old, so its order is polled more slowly.
+    expect(await servedWithin(20_000)).toBeGreaterThanOrEqual(orders / 2);
     setClock(thenMs);
     await sleep(20_000);
-    expect(await servedWithin(10_000)).toBeGreaterThan(orders);
-    expect(await servedWithin(20_000)).toBeGreaterThan(orders);
+    expect(await servedWithin(10_000)).toBeGreaterThanOrEqual(orders / 2);
+    expect(await servedWithin(20_000)).toBeGreaterThanOrEqual(orders / 2);
     await Promise.all(runs.map((one) => one.terminate()));
   },
 );
