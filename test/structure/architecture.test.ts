@@ -52,6 +52,8 @@ it.each([
   ['const port =\n  process.env.PORT', 'a read of the environment in a folder'],
   ['const blanks = / +/gu;', 'a regular expression with a state'],
   ["const blanks = new RegExp(' +', 'y');", 'a regular expression with a state'],
+  ['scope.cancel()', 'a cancellation or an end beside the run kit'],
+  ['await condition(allHandlersFinished)', 'a cancellation or an end beside the run kit'],
   ['setHandler(aUpdate, () => 1, { validator })', 'an update without a validator'],
 ])('the check of rules finds in %j: %s', (text, what) => {
   expect(brokenRules([{ path: 'src/workflows/a.ts', text }])).toEqual([`src/workflows/a.ts: ${what}`]);

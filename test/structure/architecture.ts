@@ -63,6 +63,12 @@ const rules: readonly Rule[] = [
   },
   // `onUpdate` gives each update a validator, which refuses an update that cannot be decoded before it is accepted.
   { what: 'an update without a validator', found: /setHandler\(\s*\w+Update\b/, where: inWorkflows },
+  // The run kit sees to it that no run closes in a task that also cancels an activity or accepts an update.
+  {
+    what: 'a cancellation or an end beside the run kit',
+    found: /\bnew CancellationScope\b|\.cancel\(\)|\ballHandlersFinished\b/,
+    where: /^src\/workflows\/(?!run-kit\.ts)/,
+  },
   {
     what: 'a call of a run beside the driver',
     found:
