@@ -11,6 +11,7 @@ import { subscriptionId } from '../../src/domain/workflow-ids.js';
 import { rideStart } from '../../src/temporal/starts.js';
 import { deliveryReceivedSignal } from '../../src/workflows/messages.js';
 import { tokenRequestsIn } from '../sandbox/ledger-questions.js';
+import { until } from '../stack/run/until.js';
 import { rideBody } from './burst.js';
 import { idleFigures } from './poll-idle.js';
 import type { Listing } from './report.js';
@@ -150,11 +151,15 @@ async function usedWhile({ temporal: { metricsUrl } }: Site, act: () => Promise<
   };
 }
 
-/** Ended runs of orders, rides and notices: those of an account are no part of one order. */
+const ofOrders = "WorkflowType != 'accountWatch' AND WorkflowType != 'accessToken'";
+
+/** Of all runs of orders, rides and notices, once they have ended: those of an account are no part of one order. */
 async function endedEvents(client: Client): Promise<number> {
-  const query = "ExecutionStatus != 'Running' AND WorkflowType != 'accountWatch' AND WorkflowType != 'accessToken'";
+  const areOver = async () => (await client.workflow.count(`ExecutionStatus = 'Running' AND ${ofOrders}`)).count === 0;
+  await until('some runs did not end', areOver, { withinMs: 60_000, everyMs: 1_000 });
+  await sleep(shownAfterMs);
   let events = 0;
-  for await (const { historyLength } of client.workflow.list({ query })) events += historyLength;
+  for await (const { historyLength } of client.workflow.list({ query: ofOrders })) events += historyLength;
   return events;
 }
 
