@@ -3,14 +3,15 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import { toAccountName } from '../../src/domain/keys.js';
 import { followedPaceMs } from '../../src/domain/ride/ride.js';
-import { silenceWatchOf } from '../../src/domain/subscription/subscription.js';
+import type { SubscriptionInput } from '../../src/domain/subscription/subscription.js';
 import { subscriptionId } from '../../src/domain/workflow-ids.js';
 import { rideStart } from '../../src/temporal/starts.js';
 import { deliveryReceivedSignal } from '../../src/workflows/messages.js';
 import { tokenRequestsIn } from '../sandbox/ledger-questions.js';
+import { until } from '../stack/run/until.js';
 import { rideBody } from './burst.js';
 import { idleFigures } from './poll-idle.js';
 import type { Listing } from './report.js';
@@ -150,11 +151,15 @@ async function usedWhile({ temporal: { metricsUrl } }: Site, act: () => Promise<
   };
 }
 
-/** Ended runs of orders, rides and notices: those of an account are no part of one order. */
+const ofOrders = "WorkflowType != 'accountWatch' AND WorkflowType != 'accessToken'";
+
+/** Of all runs of orders, rides and notices, once they have ended: those of an account are no part of one order. */
 async function endedEvents(client: Client): Promise<number> {
-  const query = "ExecutionStatus != 'Running' AND WorkflowType != 'accountWatch' AND WorkflowType != 'accessToken'";
+  const areOver = async () => (await client.workflow.count(`ExecutionStatus = 'Running' AND ${ofOrders}`)).count === 0;
+  await until('some runs did not end', areOver, { withinMs: 60_000, everyMs: 1_000 });
+  await sleep(shownAfterMs);
   let events = 0;
-  for await (const { historyLength } of client.workflow.list({ query })) events += historyLength;
+  for await (const { historyLength } of client.workflow.list({ query: ofOrders })) events += historyLength;
   return events;
 }
 
@@ -239,37 +244,39 @@ async function costOfRenewal(site: Site): Promise<Cost> {
   };
 }
 
-/** In production a subscription makes one attempt each hour or a little more; here each second. */
+/** What the start of a subscription costs, and each hour of it: its attempts come each second here, and each hour or a little more in production. */
 async function costOfSubscription(site: Site): Promise<{ start: Cost; hour: Cost }> {
-  const everyMs = 1_000;
-  const key = { account, eventType: 'status_changed' as const };
-  const input = { ...key, publicUrl: site.sandbox.url, silence: { everyMs } };
-  const start = () =>
-    site.client.workflow.start('subscription', {
-      workflowId: subscriptionId(key),
-      taskQueue: site.taskQueue,
-      args: [input],
-    });
+  const { client, taskQueue } = site;
+  const subscribe = async (eventType: 'status_changed' | 'business_report', silence?: SubscriptionInput['silence']) => {
+    const input = { account, eventType, publicUrl: site.sandbox.url, ...(silence && { silence }) };
+    return await client.workflow.start('subscription', { workflowId: subscriptionId(input), taskQueue, args: [input] });
+  };
   await sleep(restMs);
   const rest = await usedWhile(site, () => sleep(restMs));
-  const begun = await usedWhile(site, start);
-  const used = await usedWhile(site, () => sleep(stretchMs));
-  const attempts = await attemptsOf(site.client, subscriptionId(key));
-  const later = await usedWhile(site, () => sleep(stretchMs));
-  const count = (await attemptsOf(site.client, subscriptionId(key))) - attempts;
-  const perLook = (of: (used: Used) => number): number =>
-    (of(later) - (of(rest) / rest.seconds) * later.seconds) / count;
-  const looks = 3_600_000 / silenceWatchOf({ ...key, publicUrl: input.publicUrl }).everyMs;
-  const actions = ({ actions: counts }: Used) => sumOf(counts, (action) => !isHeartbeat(action));
-  const writes = ({ calls }: Used) => sumOf(calls, isWrite);
-  const hour = { actions: perLook(actions) * looks, events: 0, writes: perLook(writes) * looks };
-  const lasted = (begun.seconds + used.seconds) * 1_000;
-  const inAll = (of: (used: Used) => number): number =>
-    of(begun) + of(used) - (perLook(of) * lasted * count) / (later.seconds * 1_000);
-  return { start: { actions: inAll(actions), events: Number.NaN, writes: inAll(writes) }, hour };
+  const begun = await usedWhile(site, async () => {
+    await subscribe('business_report');
+    await sleep(restMs);
+  });
+  const hourly = await subscribe('status_changed', { everyMs: 1_000 });
+  await sleep(restMs);
+  let attemptsBefore = 0;
+  const used = await usedWhile(site, async () => {
+    attemptsBefore = await attemptsOf(hourly);
+    await sleep(stretchMs);
+  });
+  const attempts = (await attemptsOf(hourly)) - attemptsBefore;
+  const costOf = (one: Used, times: number): Cost => {
+    const each = (of: (used: Used) => number): number => (of(one) - (of(rest) / rest.seconds) * one.seconds) / times;
+    return {
+      actions: each(({ actions }) => sumOf(actions, (action) => !isHeartbeat(action))),
+      events: Number.NaN,
+      writes: each(({ calls }) => sumOf(calls, isWrite)),
+    };
+  };
+  return { start: costOf(begun, 1), hour: costOf(used, attempts) };
 }
 
-async function attemptsOf(client: Client, workflowId: string): Promise<number> {
-  const { raw } = await client.workflow.getHandle(workflowId).describe();
+async function attemptsOf(run: Pick<WorkflowHandle, 'describe'>): Promise<number> {
+  const { raw } = await run.describe();
   return raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'watchResets')?.attempt ?? Number.NaN;
 }

@@ -145,6 +145,8 @@ interface HeldToken extends AccessToken {
 interface Entry {
   readonly key: AccessTokenKey;
   held?: HeldToken;
+  /** The newest failure of the lease. `seenAt`: when this process first saw it, by the monotonic clock. */
+  failed?: { at: string; seenAt: number };
   pending?: Promise<AccessToken> | undefined;
 }
 
@@ -165,6 +167,18 @@ const refreshRetryMs = 5_000;
 function coolDownLeftMs(failure: TokenFailure, server: Pick<TemporalClock, 'sinceAtLeast'>): number {
   const passedMs = server.sinceAtLeast(Date.parse(failure.at)) ?? 0;
   return passedMs < -clockSlackMs ? 0 : Math.max(0, coolDownOf(failure) - Math.max(0, passedMs));
+}
+
+/** No longer than the cool-down since this process saw the failure, even where it knows little of the server's clock. */
+function waitAfter(
+  entry: Entry,
+  failure: TokenFailure,
+  server: Pick<TemporalClock, 'sinceAtLeast'>,
+  now: number,
+): number {
+  if (entry.failed?.at !== failure.at) entry.failed = { at: failure.at, seenAt: now };
+  const sinceSeenMs = now - entry.failed.seenAt;
+  return Math.max(0, Math.min(coolDownLeftMs(failure, server), coolDownOf(failure) - sinceSeenMs));
 }
 
 const unavailable = ({ code, message, isPaced }: TokenFailure, afterMs: number): TokenUnavailable =>
@@ -197,7 +211,7 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
         if (ageMs < lifetimeMs(token)) return await hold(entry, token, ageMs);
       }
       // A failure that answers this process counts even if its cool-down is over.
-      const leftMs = failure && coolDownLeftMs(failure, server);
+      const leftMs = failure && waitAfter(entry, failure, server, monotonic());
       if (failure && leftMs !== null && (isAnswered || leftMs > 0)) throw unavailable(failure, leftMs);
       if (monotonic() >= deadline) throw new TokenUnavailable('upstreamUnavailable', stillWaiting, 1_000);
       if (asked === undefined || isAnswered) {

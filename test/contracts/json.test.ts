@@ -73,11 +73,11 @@ describe('JSON of the service', () => {
     const hostile = ['[', '{"a":', '"\\ud800",', '{"":0},', '\\', '"', '[[],', ...numbers];
     for (const piece of hostile) {
       const text = piece.repeat(size / piece.length);
-      const begun = performance.now();
+      const before = process.cpuUsage();
       readText(text);
       readText(`[${text.replace(/,$/, '')}]`);
       readText(`0.${'0'.repeat(size)}${text}e${size + 12}`);
-      expect(performance.now() - begun).toBeLessThan(5_000);
+      expect(process.cpuUsage(before).user / 1_000, 'ms of CPU, however busy the machine').toBeLessThan(5_000);
     }
   });
 });

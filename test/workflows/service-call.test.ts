@@ -9,8 +9,8 @@ import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { searchAttributeNames } from '../../src/domain/search-attribute-names.js';
 import { businessCallStart, rideStart } from '../../src/temporal/starts.js';
 import { newRide } from '../dev/sandbox/booking-calls.js';
-import { startTimeSkippingServer } from '../support/order/time-skipping.js';
 import { attributeOf } from '../support/runs.js';
+import { startTimeSkippingServer, type TimeSkippingServer } from '../support/server/time-skipping-server.js';
 import { quietRuntime } from '../support/worker/runtime.js';
 
 const minute = 60_000;
@@ -20,13 +20,15 @@ const taskQueue = 'calls';
 /** What the activity does, and how often it was tried. */
 let act: (call: ServiceCall) => Promise<{ message: string; afterMs?: number }>;
 let attempts: ServiceCall[];
+let server: TimeSkippingServer;
 let env: TestWorkflowEnvironment;
 let workers: Worker[];
 let running: Promise<unknown>;
 
 beforeAll(async () => {
   quietRuntime();
-  env = await startTimeSkippingServer();
+  server = await startTimeSkippingServer();
+  env = server.env;
   const searchAttributes = Object.fromEntries(Object.values(searchAttributeNames).map((name) => [name, keyword]));
   await env.connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
   /** An attempt tells of its failure, and does not fail. */
@@ -47,7 +49,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const worker of workers) worker.shutdown();
   await running;
-  await env.teardown();
+  await server.close();
 });
 
 async function outcomeOf(operation: BusinessOperation) {

@@ -13,6 +13,7 @@ import { rideBody } from '../chaos/ride-bodies.js';
 import { allRuns } from '../chaos/runs.js';
 import { openStage, type Stage } from '../chaos/stage.js';
 import { subscribe } from '../chaos/work.js';
+import { askedMoments, moments, type ToldMoment, wrongMoments } from './moments.js';
 import type { Row, Wanted } from './report.js';
 import { pythonTool, type Tool } from './tools.js';
 
@@ -28,13 +29,14 @@ export type Told = [to: string, kind: string, name: string, form: string, outcom
 export async function messages({ say, onEnd }: Wanted): Promise<Row[]> {
   const tool = await pythonTool('temporalio', 'examples/python', 'messages.py', say);
   const temporalProgram = await findDevServer(say);
+  const timely = await atMoments(temporalProgram, { say, onEnd });
   const stage = await openStage({ temporalProgram, tokenLifetimeSeconds: 600 });
   onEnd(() => stage.close());
   const rides = createFaretrailClient({ client: stage.client, taskQueue: stage.taskQueue });
   const wellAfter = await startAll(stage, rides);
   const ids = await runningIds(stage);
   say('a run of each type goes on');
-  const told = await send(tool, stage, ids);
+  const told = (await run(tool, stage, { types, ids })) as Told[];
   say(`${told.length} messages were sent`);
   const wrong = [...wronglyAnswered(told), ...(await wellAfter()), ...(await failedTasks(stage))];
   stage.keeps = wrong.length > 0;
@@ -42,6 +44,7 @@ export async function messages({ say, onEnd }: Wanted): Promise<Row[]> {
   const refused = told.filter(([, , , , outcome]) => outcome.startsWith('InvalidInput ')).length;
   const counts = ['start', 'signal', 'update', 'query'].map((kind) => `${count(kind)} of kind ${kind}`).join(', ');
   return [
+    timely,
     {
       tool: `${tool.name} (Python)`,
       version: tool.version,
@@ -50,6 +53,27 @@ export async function messages({ say, onEnd }: Wanted): Promise<Row[]> {
       wrong,
     },
   ];
+}
+
+/** Each update at many moments of a life, on a stage of its own, whose runs go on. */
+async function atMoments(temporalProgram: string, { say, onEnd }: Pick<Wanted, 'say' | 'onEnd'>): Promise<Row> {
+  const tool = await pythonTool('temporalio', 'examples/python', 'moments.py', say);
+  const stage = await openStage({ temporalProgram, tokenLifetimeSeconds: 600 });
+  onEnd(() => stage.close());
+  const told = (await run(tool, stage, await askedMoments(stage))) as ToldMoment[];
+  say(`${told.length} updates were sent at moments of a life`);
+  const wrong = [...wrongMoments(told), ...(await failedTasks(stage))];
+  stage.keeps = wrong.length > 0;
+  await stage.close();
+  const outcomes = [...new Set(told.map(([, , outcome]) => outcome))];
+  const times = (wanted: string) => told.filter(([, , outcome]) => outcome === wanted).length;
+  return {
+    tool: `${tool.name} (Python), at moments`,
+    version: tool.version,
+    tried: `each of ${new Set(told.map(([name]) => name)).size} updates at ${moments.length} moments of the first three seconds of a run`,
+    came: outcomes.map((outcome) => `${times(outcome)} ${outcome}`).join(', '),
+    wrong,
+  };
 }
 
 const answerLimitMs = 60_000;
@@ -114,17 +138,17 @@ async function runningIds({ client }: Stage): Promise<string[]> {
 
 const sendLimitMs = 10 * 60_000;
 
-async function send(tool: Tool, { address, taskQueue, folder }: Stage, ids: string[]): Promise<Told[]> {
+async function run(tool: Tool, { address, taskQueue, folder }: Stage, asked: object): Promise<unknown> {
   const child = spawn(tool.program, [...tool.args], {
     env: { ...process.env, TEMPORAL_ADDRESS: address, FARETRAIL_TASK_QUEUE: taskQueue },
     stdio: ['pipe', 'ignore', 'inherit'],
     timeout: sendLimitMs,
   });
   const output = join(folder, 'told.json');
-  child.stdin.end(JSON.stringify({ types, ids, output }));
+  child.stdin.end(JSON.stringify({ ...asked, output }));
   const [code] = await once(child, 'exit');
   if (code !== 0) throw new Error(`the program in Python ended with ${code}`);
-  return JSON.parse(readFileSync(output, 'utf8')) as Told[];
+  return JSON.parse(readFileSync(output, 'utf8'));
 }
 
 /** `None` and a missing argument are right where a message has no field that must be set. */

@@ -1,4 +1,4 @@
-import type { MonotonicClock, WallClock } from '../../clock.js';
+import { type MonotonicClock, type WallClock, wallOffsetMs } from '../../clock.js';
 import type { Account } from '../../domain/account.js';
 import { type AttentionCode, toConcernCode } from '../../domain/attention.js';
 import type { ReadTrouble } from '../../domain/failure-streak.js';
@@ -73,8 +73,8 @@ export class WatchedOrder {
   isDoubtful = false;
   /** By the monotonic clock. */
   readonly addedAt: number;
-  /** The same moment as an instant. */
-  readonly #addedOn: number;
+  /** The wall clock minus the monotonic one, at that moment. */
+  readonly #offsetMs: number;
   shown: WatchOrderInput;
   /** When to poll it, by the monotonic clock. */
   due: number;
@@ -84,19 +84,24 @@ export class WatchedOrder {
     this.shown = shown;
     this.#isExact = isExact;
     this.addedAt = parts.monotonic();
-    this.#addedOn = parts.now();
+    this.#offsetMs = wallOffsetMs(parts);
     this.#streak = createSteadyStreak(parts);
-    this.#unchangedAt = isExact ? this.#addedOn : null;
+    this.#unchangedAt = isExact ? parts.now() : null;
     // Nobody knows when an order that is taken over was read last. In random order, or the same ones would come last each time.
     this.due = isExact ? this.nextDue() : this.addedAt - parts.random() * 1_000;
   }
 
+  /** Now, by the wall clock as it was when the order came: a step of it must change neither the age of a status nor the pace. */
+  #steadyNow(): number {
+    return this.#offsetMs + this.#parts.monotonic();
+  }
+
   nextDue(found: Found = 'unchanged'): number {
-    const { account, now, monotonic, random } = this.#parts;
+    const { account, monotonic, random } = this.#parts;
     const { rawStatus: status, pushed, scheduledAt } = this.shown;
     const began = Date.parse(this.shown.since);
-    const since = this.#isExact ? began : Math.max(this.#addedOn, began);
-    const order = { status, since, scheduledAt: toEpoch(scheduledAt), pushed, now: now() };
+    const since = this.#isExact ? began : Math.max(this.#offsetMs + this.addedAt, began);
+    const order = { status, since, scheduledAt: toEpoch(scheduledAt), pushed, now: this.#steadyNow() };
     const paceMs = nextReadMs(order, account.poll) * (1 + random() * jitterShare);
     return monotonic() + (found === 'hinted' ? Math.min(paceMs, afterHintMs) : paceMs);
   }
@@ -136,7 +141,7 @@ export class WatchedOrder {
       if (reading.terminal && !isAnnounced) counts.read += 1;
       return 'ended';
     }
-    const since = hasMoved ? iso(now()) : shown.since;
+    const since = hasMoved ? iso(this.#steadyNow()) : shown.since;
     this.shown = { ...shown, rawStatus, attention, since, pushed: isAnnounced && (shown.pushed || hasMoved) };
     this.isDoubtful = false;
     if (this.#isOther(reading)) {
@@ -152,7 +157,7 @@ export class WatchedOrder {
   }
 
   #isOther(reading: OrderReading): boolean {
-    return isNews(reading, this.#parts.now(), this.shown, this.#parts.account.watch);
+    return isNews(reading, this.#steadyNow(), this.shown, this.#parts.account.watch);
   }
 
   /** `paused`: the run has got many hints, so the next one must wait. */

@@ -13,7 +13,14 @@ import { notRead } from '../../domain/errors.js';
 import { parseNoInput } from '../../domain/input-fields.js';
 import { maxReceivers, withDeliveries, withObservation, withRequest } from '../../domain/order/earlier-run.js';
 import { type FollowOrderInput, parseReasonInput, readFollowRequest } from '../../domain/order/input.js';
-import { expiresAt, type OrderObservation, type OrderTrail, seenBy, withoutDriver } from '../../domain/order/trail.js';
+import {
+  expiresAt,
+  type OrderObservation,
+  type OrderTrail,
+  seenBy,
+  toOrderChange,
+  withoutDriver,
+} from '../../domain/order/trail.js';
 import { readSeenChange } from '../../domain/watch.js';
 import { isRideReceiver } from '../../domain/workflow-ids.js';
 import { listenToDeliveries } from '../delivery-inbox.js';
@@ -208,10 +215,10 @@ async function failAsUnknown(follow: Follow): Promise<void> {
 }
 
 /** A cancelled run sends no last notice. Its ride follows the order again, and would find the end up to half an hour later. */
-async function tellRides({ input: { account, orderId }, inbox, notifier }: Follow): Promise<void> {
+async function tellRides({ input: { account }, trail, inbox, notifier }: Follow): Promise<void> {
   const rides = inbox.receivers.filter((receiver) => isRideReceiver(receiver, account));
   if (rides.length > 0 && patched('cancelled-order-tells-ride'))
-    notifier.signal(rides, { account, orderId, ended: true });
+    notifier.signal(rides, { ...toOrderChange(trail), ended: true });
   await notifier.settled();
 }
 

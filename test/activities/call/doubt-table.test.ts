@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type BusinessOperation, type DoubtDetails, nothingSent } from '../../../src/domain/call.js';
 import { outcomeUnknown } from '../../../src/domain/ride/ride.js';
@@ -53,6 +54,48 @@ describe.each(rows)('in doubt, $answer with an order id in $place, repeatable: $
     const { sent } = await failureOf();
     if (!repeatable && answer !== 429) expect(sent).toBe(1);
   });
+});
+
+// No person asked: the attempts of one call repeat, since the profile says that the service recognizes repeats.
+describe.each([
+  ['lost', lost],
+  ['a 503', () => reply(503, {})],
+])('after an attempt that was %s, a repeat', (_what, first) => {
+  it.each(rows.filter((row) => row.repeatable))(
+    'answered $answer with an order id in $place leaves the doubt',
+    async (row) => {
+      const { body, headers } = names(row.place, '4711');
+      const turn = () => (row.answer === 'none' ? lost() : reply(row.answer, body, headers));
+      const stage = createCallStage([first(), ...Array.from({ length: 60 }, turn)], repeatable);
+      const { failure } = (await stage.run(create, nothingSent, 600_000)).at(-1) ?? {};
+      expect(failure?.type).toBe('OutcomeUnknown');
+      expect(failure?.message).not.toMatch(/another key|another request id/);
+      const [details] = (failure?.details ?? []) as [DoubtDetails?];
+      expect(details?.namedOrderId).toBe(row.answer === 'none' || row.place === 'neither' ? undefined : '4711');
+    },
+  );
+});
+
+it('no series of answers without a success that names the order ends a doubt', async () => {
+  const answerOf = fc.tuple(fc.constantFrom(...answers), fc.constantFrom(...placesOfId));
+  const series = fc.asyncProperty(
+    fc.array(answerOf, { minLength: 1, maxLength: 6 }),
+    fc.boolean(),
+    async (asked, isAsked) => {
+      const turns = asked.map(([answer, place]) => {
+        const { body, headers } = names(place, '4711');
+        return answer === 'none' ? lost() : reply(answer, body, headers);
+      });
+      const before = isAsked ? inDoubt : nothingSent;
+      const stage = createCallStage(
+        [...(isAsked ? [] : [lost()]), ...turns, ...Array.from({ length: 60 }, lost)],
+        repeatable,
+      );
+      const attempts = await stage.run(create, before, 600_000);
+      expect(attempts.at(-1)?.failure).toMatchObject({ type: 'OutcomeUnknown' });
+    },
+  );
+  await fc.assert(series, { seed: 50, numRuns: 200 });
 });
 
 describe.each([200, 201, 202, 204])('in doubt, a success %i', (status) => {

@@ -105,7 +105,7 @@ it('a process serves no expired or rejected token, and asks for none without a r
     }),
     { numRuns: 150 },
   );
-}, 60_000);
+}, 120_000);
 
 it('a lifetime costs one request, unless its token was rejected or its run ended', async () => {
   const stories = fc.array(
@@ -127,4 +127,4 @@ it('a lifetime costs one request, unless its token was rejected or its run ended
     }),
     { numRuns: 100 },
   );
-}, 60_000);
+}, 120_000);

@@ -46,6 +46,19 @@ describe('a change that a poll finds', () => {
     expect(stage.hints).toHaveLength(2);
   });
 
+  it('is told at most 40 times in ten minutes, whatever the run shows, and then once more', async () => {
+    const stage = await changed();
+    for (let second5 = 0; second5 < 120; second5 += 1) {
+      await pass(5 * second);
+      stage.change('1', { runId: `reset ${second5}` });
+    }
+    expect(stage.hints.length).toBeGreaterThan(10);
+    expect(stage.hints.length).toBeLessThanOrEqual(40);
+    const before = stage.hints.length;
+    await pass(36 * second);
+    expect(stage.hints.length).toBe(before + 1);
+  });
+
   it('is no change in another spelling', async () => {
     const stage = await changed({ word: 'ROUTING' });
     await pass(minute);

@@ -18,7 +18,7 @@ function run(...args: string[]) {
 
 it('the sandbox process prints what to set, serves, and stops when it is told to', async () => {
   const sandbox = run('--port', '0');
-  await expect.poll(sandbox.output, { timeout: 10_000 }).toContain('Stop with Ctrl+C.');
+  await expect.poll(sandbox.output).toContain('Stop with Ctrl+C.');
   const url = /FARETRAIL_PARTNER_BASE_URL=(\S+)/.exec(sandbox.output())?.[1] ?? '';
   expect(await controlSandbox(url).isHealthy()).toBe(true);
   const ofEach = ['BASE_URL', 'CLIENT_ID', 'CLIENT_SECRET'].flatMap((name) => [`PARTNER_${name}`, `BUSINESS_${name}`]);

@@ -81,7 +81,7 @@ describe.concurrent('a URL', () => {
     expect(told.at(-1)?.event).toEqual({ type: 'order.ended', timestamp: expect.any(String), data });
     const times = told.map(({ event }) => Date.parse(event.timestamp));
     expect(times).toEqual([...times].sort());
-    expect(Math.abs((times.at(-1) ?? 0) - Date.parse(since))).toBeLessThan(5_000);
+    expect(Math.abs((times.at(-1) ?? 0) - Date.parse(since))).toBeLessThan(60_000);
     expect(new Set(told.map(({ id }) => id)).size).toBe(course.length);
     expect(told.map(numberOf)[0]).toBe(`msg_${followed.handle.firstExecutionRunId}_1`);
   });

@@ -175,12 +175,9 @@ const callPaths: Paths = {
   'call-done': (stack) => completed(startCall(stack, 'createOrder', { body: newRide() })),
   'call-refused': (stack) => ended(startCall(stack, 'createOrder', { body: newRide({ product_id: randomUUID() }) })),
   'call-with-bad-input': (stack) => ended(startCall(stack, 'cancelOrder')),
-  async 'call-cancelled'(stack) {
-    const fault = stack.sandbox.setFault({ kind: 'slow', operation: 'orderDetails', delayMs: 5_000 });
-    const call = await cancelled(startCall(stack, 'orderDetails', { orderId: toOrderId('4711') }));
-    stack.sandbox.clearFault(fault);
-    return call;
-  },
+  'call-cancelled': cancelledCall,
+  // The same with today's timer between the cancellation of the call and the end.
+  'call-cancelled-in-another-task': cancelledCall,
 };
 
 /**
@@ -213,3 +210,10 @@ export const slowPaths: Paths = {
   'token-rejected-again': refusalForgotten,
   ...slowTroublePaths,
 };
+
+async function cancelledCall(stack: OrderStack) {
+  const fault = stack.sandbox.setFault({ kind: 'slow', operation: 'orderDetails', delayMs: 5_000 });
+  const call = await cancelled(startCall(stack, 'orderDetails', { orderId: toOrderId('4711') }));
+  stack.sandbox.clearFault(fault);
+  return call;
+}

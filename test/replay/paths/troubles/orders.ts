@@ -26,6 +26,16 @@ async function stopped(handle: Following) {
   return handle;
 }
 
+const stoppedDuringARefresh = scripted({ ...watched, readOrder: [() => reading('Driving'), silent] }, async (place) => {
+  const handle = await follow(place);
+  await shows(handle, { status: 'Driving' });
+  const refused = failureOf(handle.executeUpdate('refreshOrder'));
+  await isPending(handle, 'readOrder');
+  await stopped(handle);
+  await refused;
+  return handle;
+});
+
 /** Of orders whose reads, watch or receivers let them down. */
 export const orderTroubles: Paths = {
   'order-whose-read-was-ended-from-outside': scripted({ readOrder: () => fails() }, async (place) => {
@@ -50,18 +60,9 @@ export const orderTroubles: Paths = {
       return await stopped(handle);
     },
   ),
-  'order-stopped-during-a-refresh': scripted(
-    { ...watched, readOrder: [() => reading('Driving'), silent] },
-    async (place) => {
-      const handle = await follow(place);
-      await shows(handle, { status: 'Driving' });
-      const refused = failureOf(handle.executeUpdate('refreshOrder'));
-      await isPending(handle, 'readOrder');
-      await stopped(handle);
-      await refused;
-      return handle;
-    },
-  ),
+  'order-stopped-during-a-refresh': stoppedDuringARefresh,
+  // The same with today's timer between the cancellation of the read and the end.
+  'order-stopped-in-another-task': stoppedDuringARefresh,
   'order-named-while-it-was-read': scripted(
     { ...watched, readOrder: [answers(unknownOrder, 1_500), () => reading('Driving')] },
     async (place) => {

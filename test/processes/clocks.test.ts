@@ -1,0 +1,100 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { freePort } from '../../dev/stack/temporal/free-port.js';
+import { projectRoot } from '../../dev/stack/temporal/project-root.js';
+import { shows } from '../support/order/stack.js';
+import { patient } from '../support/patience.js';
+import { isWatched } from '../support/runs.js';
+import { startFleet } from '../support/worker/fleet.js';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const orders = 10;
+
+/** A worker process whose wall clock a test sets, a sandbox, and orders that are polled every two seconds. */
+async function startShiftedWorker(aheadMs: number, tokenLifetimeSeconds: number) {
+  const clockFile = join(mkdtempSync(join(tmpdir(), 'faretrail-clock-')), 'ahead-ms');
+  const setClock = (ms: number) => writeFileSync(clockFile, String(ms));
+  setClock(aheadMs);
+  const port = String(await freePort());
+  const preload = pathToFileURL(join(projectRoot, 'test/support/worker/shifted-clock.mjs')).href;
+  const fleet = await startFleet(1, {
+    sandbox: { business: { tokenLifetimeSeconds } },
+    env: {
+      NODE_OPTIONS: `--import ${preload}`,
+      FARETRAIL_TEST_CLOCK_FILE: clockFile,
+      FARETRAIL_METRICS_PORT: port,
+      FARETRAIL_POLL_ACTIVE_MS: '2000',
+    },
+  });
+  onTestFinished(() => fleet.close());
+  const runs = await fleet.followOrders(orders, [['Driving', 0]], ['business']);
+  for (const run of runs) await vi.waitFor(async () => expect(await isWatched(run)).toBe(true), patient);
+  const polls = () => fleet.sandbox.ledger({ operation: 'orderDetails' });
+  /** Served polls within this time. */
+  const servedWithin = async (ms: number): Promise<number> => {
+    const before = polls().length;
+    await sleep(ms);
+    return polls()
+      .slice(before)
+      .filter(({ httpStatus }) => httpStatus === 200).length;
+  };
+  const latenessSeconds = async (): Promise<number> => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    return Number(/faretrail_watch_lateness_seconds\{[^}]*account="business"[^}]*\} (\S+)/.exec(text)?.[1]);
+  };
+  return { fleet, runs, setClock, servedWithin, latenessSeconds };
+}
+
+it.each([
+  ['back ten minutes', -10 * minute],
+  ['forward ten minutes', 10 * minute],
+])(
+  'while the wall clock of a worker steps %s, orders are polled, changes are found, and the lateness is true',
+  {
+    timeout: 4 * minute,
+  },
+  async (_, stepMs) => {
+    const { fleet, runs, setClock, servedWithin, latenessSeconds } = await startShiftedWorker(0, 900);
+    const before = await servedWithin(10_000);
+    expect(before).toBeGreaterThan(2 * orders);
+    setClock(stepMs);
+    await sleep(1_000);
+    expect(await servedWithin(20_000)).toBeGreaterThan(before / 2);
+    expect(await latenessSeconds()).toBeLessThan(10);
+    const [run] = runs;
+    fleet.sandbox.setStatus('business', run?.workflowId.split('/')[2] ?? '', 'Waiting');
+    await shows(run ?? expect.fail('no run'), { status: 'Waiting' });
+    setClock(0);
+    await sleep(1_000);
+    expect(await servedWithin(20_000)).toBeGreaterThan(before / 2);
+    await Promise.all(runs.map((one) => one.terminate()));
+  },
+);
+
+it.each([
+  ['ahead, then mended', hour, 0],
+  ['behind, then mended', -hour, 0],
+  ['right, then ahead', 0, hour],
+  ['right, then behind', 0, -hour],
+])(
+  'tokens serve within 30 s while the wall clock of a worker is an hour %s',
+  {
+    timeout: 4 * minute,
+  },
+  async (_, firstMs, thenMs) => {
+    const tokenLifetimeSeconds = 15; // so that tokens are published under each of the clocks
+    const { runs, setClock, servedWithin } = await startShiftedWorker(firstMs, tokenLifetimeSeconds);
+    // By a clock that is ahead at first, a status looks old, so its order is polled more slowly.
+    expect(await servedWithin(20_000)).toBeGreaterThanOrEqual(orders / 2);
+    setClock(thenMs);
+    await sleep(20_000);
+    expect(await servedWithin(10_000)).toBeGreaterThanOrEqual(orders / 2);
+    expect(await servedWithin(20_000)).toBeGreaterThanOrEqual(orders / 2);
+    await Promise.all(runs.map((one) => one.terminate()));
+  },
+);
