@@ -77,7 +77,7 @@ describe('the command line beside a running worker', () => {
     expect(stopped.exitCode).toBe(0);
     expect(parse(stopped.stdout)).toMatchObject({ trail: { outcome: 'stopped' } });
     const late = await here(['order', 'refresh', 'business', orderId]);
-    expect(late).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Following has already ended') });
+    expect(late).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('Following has already ended') });
   });
 
   it.each([['show'], ['watch'], ['refresh'], ['stop', '--reason', 'x']])(
