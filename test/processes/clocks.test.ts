@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, type TestContext, vi } from 'vitest';
 import { freePort } from '../../dev/stack/temporal/free-port.js';
 import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import { shows } from '../support/order/stack.js';
@@ -16,7 +16,7 @@ const hour = 60 * minute;
 const orders = 10;
 
 /** A worker process whose wall clock a test sets, a sandbox, and orders that are polled every two seconds. */
-async function startShiftedWorker(aheadMs: number, tokenLifetimeSeconds: number) {
+async function startShiftedWorker({ onTestFinished }: TestContext, aheadMs: number, tokenLifetimeSeconds: number) {
   const clockFile = join(mkdtempSync(join(tmpdir(), 'faretrail-clock-')), 'ahead-ms');
   const setClock = (ms: number) => writeFileSync(clockFile, String(ms));
   setClock(aheadMs);
@@ -50,7 +50,7 @@ async function startShiftedWorker(aheadMs: number, tokenLifetimeSeconds: number)
   return { fleet, runs, setClock, servedWithin, latenessSeconds };
 }
 
-it.each([
+it.concurrent.for<[string, number]>([
   ['back ten minutes', -10 * minute],
   ['forward ten minutes', 10 * minute],
 ])(
@@ -58,8 +58,8 @@ it.each([
   {
     timeout: 4 * minute,
   },
-  async (_, stepMs) => {
-    const { fleet, runs, setClock, servedWithin, latenessSeconds } = await startShiftedWorker(0, 900);
+  async ([, stepMs], test) => {
+    const { fleet, runs, setClock, servedWithin, latenessSeconds } = await startShiftedWorker(test, 0, 900);
     const before = await servedWithin(10_000);
     expect(before).toBeGreaterThan(2 * orders);
     setClock(stepMs);
@@ -76,7 +76,7 @@ it.each([
   },
 );
 
-it.each([
+it.concurrent.for<[string, number, number]>([
   ['ahead, then mended', hour, 0],
   ['behind, then mended', -hour, 0],
   ['right, then ahead', 0, hour],
@@ -86,9 +86,9 @@ it.each([
   {
     timeout: 4 * minute,
   },
-  async (_, firstMs, thenMs) => {
+  async ([, firstMs, thenMs], test) => {
     const tokenLifetimeSeconds = 15; // so that tokens are published under each of the clocks
-    const { runs, setClock, servedWithin } = await startShiftedWorker(firstMs, tokenLifetimeSeconds);
+    const { runs, setClock, servedWithin } = await startShiftedWorker(test, firstMs, tokenLifetimeSeconds);
     // By a clock that is ahead at first, a status looks old, so its order is polled more slowly.
     expect(await servedWithin(20_000)).toBeGreaterThanOrEqual(orders / 2);
     setClock(thenMs);

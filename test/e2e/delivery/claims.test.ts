@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { rideStatuses } from '../../../src/domain/order/status.js';
-import { createDirectForwarding } from '../../../src/webhooks/forward/routing.js';
+import { createRouting } from '../../../src/webhooks/forward/routing.js';
 import { portOf } from '../../support/delivery/deliveries.js';
 import { slowPolls } from '../../support/order/courses.js';
 import { shows, startFollowing, trailOf } from '../../support/order/stack.js';
@@ -36,8 +36,8 @@ it('who knows the address of a webhook can put nothing in the place of what was 
   const events = words.map((status) => ({ order_id: orderId, status }));
   expect(await stand.post(JSON.stringify(events))).toMatchObject({ status: 202 });
   const port = portOf(stack);
-  const forward = createDirectForwarding({ port, check: async () => null });
-  await Promise.all(stand.store.deliveries.map(forward));
+  const route = createRouting({ port, check: async () => null });
+  expect((await route(stand.store.deliveries)).error).toBeNull();
   await shows(run, { deliveries: { received: 260, duplicate: 0 } });
   await run.executeUpdate('refreshOrder');
 

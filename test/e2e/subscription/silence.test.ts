@@ -2,13 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, it, type TestContext, vi } from 'vitest';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { deliver, newDelivery } from '../../support/delivery/deliveries.js';
-import {
-  type FollowHandle,
-  type OrderStack,
-  shows,
-  startFollowing,
-  startOrderStack,
-} from '../../support/order/stack.js';
+import { type FollowHandle, type OrderStack, startFollowing, startOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { attributeOf, eventsOf, isWatched, pendingOf } from '../../support/runs.js';
 import { subscribe, webhookEnv } from '../../support/subscription/subscriptions.js';
@@ -37,8 +31,6 @@ async function endsUnannounced(stack: Fleet, count: number): Promise<void> {
 async function endsAnnounced(stack: Fleet): Promise<void> {
   const handle = await follow(stack);
   await vi.waitFor(async () => expect(await attributeOf(handle, 'RideStatus')).toBe('Driving'), patient);
-  await deliver(handle, newDelivery()); // polls are slow from now on
-  await shows(handle, { pushed: true });
   stack.sandbox.setStatus('business', orderIdOf(handle), 'Completed');
   await deliver(handle, newDelivery());
   await handle.result();
