@@ -33,8 +33,8 @@ export async function judgeWork(sandbox: SandboxControl, done: WorkDone): Promis
 
 /** The answers that a run may give. `NotFound`: no run follows the order yet. */
 const rightAnswers = ['done', 'AlreadyEnded', 'NotFound', 'Refused', 'OutcomeUnknown'];
-/** A person whose first answer was lost asks again. */
-const rightResults = ['resolve AlreadyDecided', 'giveUp AlreadyDecided'];
+/** A person whose first answer was lost asks again. One who wants a read while the service has a fault hears that there was none. */
+const rightResults = ['resolve AlreadyDecided', 'giveUp AlreadyDecided', 'refresh NotRead'];
 
 /** What `asked` holds that no run may answer. */
 export const judgeAnswers = ({ asked }: Pick<WorkDone, 'asked'>): string[] =>
