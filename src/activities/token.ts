@@ -133,12 +133,22 @@ interface TokenSourcePorts {
   sleep?: (ms: number) => Promise<void>;
 }
 
-/** A token in the memory of this process. Times are by the monotonic clock, so no clock that is wrong or mended ends it. */
-interface HeldToken extends AccessToken {
+/** The start of a token's life, by the monotonic clock: no clock that is wrong or mended ends a token. */
+interface TokenBirth {
+  /** For a token that came after this process asked: the moment when it asked. For any other one: when this process first read it. */
   beganAt: number;
-  /** From here on, the process asks for the next token while it still uses this one. */
-  dueAt: number;
-  endsAt: number;
+  /** Null for a token that came after this process asked. For any other one: the instant of its request by the clock of Temporal's
+   *  server, since a later task may show that the token is older than it seemed. */
+  requestedAt: number | null;
+}
+
+/** A token in the memory of this process. */
+interface HeldToken extends AccessToken, TokenBirth {
+  lifetimeMs: number;
+  /** From this age on, the process asks for the next token while it still uses this one. */
+  renewAfterMs: number;
+  /** It does not ask again before this moment. */
+  renewAgainAt: number;
 }
 
 /** What this process knows of one lease. */
@@ -207,8 +217,8 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
       if (token && token.id !== insteadOf) {
         // A token that came after this process asked is no older than that, whatever the clocks say.
         const isNew = asked !== undefined && token.id !== asked.tokenBefore;
-        const ageMs = isNew ? monotonic() - (asked?.at ?? 0) : ageOf(token, entry.held);
-        if (ageMs < lifetimeMs(token)) return await hold(entry, token, ageMs);
+        const birth = entry.held?.id === token.id ? entry.held : birthOf(token, isNew ? asked : undefined);
+        if (ageOf(birth) < lifetimeMs(token)) return await hold(entry, token, birth);
       }
       // A failure that answers this process counts even if its cool-down is over.
       const leftMs = failure && waitAfter(entry, failure, server, monotonic());
@@ -222,20 +232,29 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
     }
   }
 
-  /** An unknown age counts as none: an old token is rejected, and then replaced. */
-  function ageOf({ id, requestedAt }: SealedToken, held: HeldToken | undefined): number {
-    if (held?.id === id) return monotonic() - held.beganAt;
-    return Math.max(0, server.sinceAtLeast(Date.parse(requestedAt)) ?? 0);
-  }
+  const birthOf = (token: SealedToken, asked: Asked | undefined): TokenBirth =>
+    asked
+      ? { beganAt: asked.at, requestedAt: null }
+      : { beganAt: monotonic(), requestedAt: Date.parse(token.requestedAt) };
 
-  async function hold(entry: Entry, token: SealedToken, ageMs: number): Promise<AccessToken> {
-    const beganAt = monotonic() - ageMs;
+  /** An unknown age counts as none: the service rejects an old token, which is then replaced. */
+  const ageOf = ({ beganAt, requestedAt }: TokenBirth): number =>
+    Math.max(monotonic() - beganAt, requestedAt === null ? 0 : (server.sinceAtLeast(requestedAt) ?? 0));
+
+  async function hold(entry: Entry, token: SealedToken, { beganAt, requestedAt }: TokenBirth): Promise<AccessToken> {
     const value = await unseal(token.sealed, accessTokenId(entry.key));
+    const livesMs = lifetimeMs(token);
     const renewMs = Date.parse(token.renewAt) - Date.parse(token.requestedAt);
-    const endsAt = beganAt + lifetimeMs(token);
-    // Spread over the first half of the time before the end, so that one process asks and the others find the new token.
-    const dueAt = beganAt + renewMs + (Math.random() * (lifetimeMs(token) - renewMs)) / 2;
-    entry.held = { id: token.id, value, beganAt, dueAt, endsAt };
+    entry.held = {
+      id: token.id,
+      value,
+      beganAt,
+      requestedAt,
+      lifetimeMs: livesMs,
+      // Spread over the first half of the time before the end, so that one process asks and the others find the new token.
+      renewAfterMs: renewMs + (Math.random() * (livesMs - renewMs)) / 2,
+      renewAgainAt: monotonic(),
+    };
     return entry.held;
   }
 
@@ -254,9 +273,10 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
     async get(account, scope, rejected) {
       const entry = entryOf(account, scope);
       const { held } = entry;
-      if (!held || held.id === rejected || monotonic() >= held.endsAt) return await another(entry, rejected ?? null);
-      if (monotonic() >= held.dueAt) {
-        held.dueAt = monotonic() + refreshRetryMs;
+      if (!held || held.id === rejected || ageOf(held) >= held.lifetimeMs)
+        return await another(entry, rejected ?? null);
+      if (ageOf(held) >= held.renewAfterMs && monotonic() >= held.renewAgainAt) {
+        held.renewAgainAt = monotonic() + refreshRetryMs;
         // The old token is still usable. When it ends, the next caller gets this error.
         another(entry, held.id).catch(() => undefined);
       }

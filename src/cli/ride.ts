@@ -113,12 +113,7 @@ export const rideCommands: Noun = {
         option('--give-up <reason>', 'end the ride without an order; 1 to 200 characters'),
       ],
       act: reading(toResolution, (session, { resolution, ...key }) =>
-        change(
-          session,
-          key,
-          (ride, inTime) => ride.resolve(resolution, inTime),
-          'giveUp' in resolution ? undefined : notResolved,
-        ),
+        change(session, key, (ride, inTime) => ride.resolve(resolution, inTime), notResolved),
       ),
     },
     {

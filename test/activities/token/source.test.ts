@@ -136,6 +136,18 @@ it('a process that only polls, which belong to no activity, knows a token by its
   expect((await get(undefined, polling)).id).toBe('token-2');
 });
 
+it('a process that knew nothing of the server when it took a token ends it in time once a task shows the time', async () => {
+  const { clock, fleet, get } = await setUpWithToken();
+  await clock.advance(hour - 2 * second);
+  let passed: number | undefined;
+  const late = fleet.newProcess(3 * minute, () => passed);
+  expect((await get(undefined, late)).id).toBe('token-1');
+  await clock.advance(3 * second);
+  expect((await get(undefined, late)).id, 'as far as it knows').toBe('token-1');
+  passed = fleet.serverNow();
+  expect((await get(undefined, late)).id).toBe('token-2');
+});
+
 it('an attempt that Temporal starts before it is due has no token replaced', async () => {
   const { clock, fleet, get } = await setUpWithToken();
   const times = { scheduledTimestampMs: clock.now(), currentAttemptScheduledTimestampMs: clock.now() + hour - second };

@@ -73,7 +73,7 @@ it('a token request gets through a crowd of calls that wait for its token', asyn
   expect(crowded.sandbox.ledger({ operation: 'businessToken' })).toHaveLength(1);
 });
 
-it('a worker that starts later, with its clock ahead, serves all reads, and has at most the token that it found rejected', async () => {
+it('a worker that starts later, with its clock ahead, knows when the token of the fleet ends', async () => {
   const late = await startOrderStack({ clockAheadMs: 600_000, sandbox: { business: { tokenLifetimeSeconds: 12 } } });
   onTestFinished(() => late.close());
   const read = async () =>
@@ -83,8 +83,7 @@ it('a worker that starts later, with its clock ahead, serves all reads, and has 
   await pause(5_000);
   await late.startWorker();
   for (const end = Date.now() + 11_000; Date.now() < end; await pause(500)) await read();
-  const rejected = late.sandbox.ledger({ operation: 'orderDetails' }).filter(({ httpStatus }) => httpStatus === 401);
-  expect(new Set(rejected.map(({ tokenNumber }) => tokenNumber)).size).toBeLessThan(2);
+  expect(late.sandbox.ledger({ operation: 'orderDetails' }).filter(({ httpStatus }) => httpStatus === 401)).toEqual([]);
 });
 
 it('a lease goes ahead of the runs that waited for a worker longer', async () => {
