@@ -3,20 +3,24 @@
  * An optional property keeps them apart: a plain function is either, but neither type can take the place of the other.
  */
 
-/** Gives instants, in milliseconds since the epoch: to show, to send, or to compare with an instant from elsewhere. It may step. */
+/**
+ * Instants in milliseconds since the epoch: to show, to send, or to compare with an instant from elsewhere. May step.
+ */
 export type WallClock = (() => number) & { readonly clock?: 'wall' };
 
-/** Gives milliseconds since an arbitrary moment, for every duration. It never steps. It may stop while the machine sleeps. */
+/** Milliseconds since an arbitrary moment, for durations. Never steps. May stop while the machine sleeps. */
 export type MonotonicClock = (() => number) & { readonly clock?: 'monotonic' };
 
 export const wallMs: WallClock = Object.assign(() => Date.now(), { clock: 'wall' } as const);
 
 export const monotonicMs: MonotonicClock = Object.assign(() => performance.now(), { clock: 'monotonic' } as const);
 
-/** The age of an instant by the wall clock, never negative. Only for an instant that was not read from a clock of this process. */
+/**
+ * The age of an instant by the wall clock, never negative. Only for instants that another process or machine recorded.
+ */
 export const ageMs = (instantMs: number, wall: WallClock = wallMs): number => Math.max(0, wall() - instantMs);
 
-/** The time until an instant by the wall clock, never negative. As `ageMs`, only for an instant from elsewhere. */
+/** The time until an instant by the wall clock, never negative. Only for instants from elsewhere, like `ageMs`. */
 export const leftMs = (instantMs: number, wall: WallClock = wallMs): number => Math.max(0, instantMs - wall());
 
 /** The instant so much later than now, to show, to send or to compare; never to wait for. */

@@ -30,15 +30,16 @@ import {
 import { noPolls, pollEvery } from './settings.js';
 import { type BenchPlace, openSite, type Site, type TemporalSource } from './site.js';
 
-// What orders, rides, subscriptions and accounts cost at Temporal, by the counters of its server. The statuses of a ride of four hours come
-// some seconds apart, because nothing but the attempts named below depends on the time between them.
+// What orders, rides, subscriptions and accounts cost at Temporal, by the counters of its server. The statuses of a
+// ride of four hours come some seconds apart, because nothing but the attempts named below depends on the time between
+// them.
 
 export interface ActionsOptions {
   temporal: TemporalSource;
   say: (line: string) => void;
 }
 
-/** What one of these costs. */
+/** Cost of one order, ride or subscription. */
 interface Cost {
   actions: number;
   events: number;
@@ -209,7 +210,7 @@ async function requestedRide({ sandbox, client, taskQueue }: Site, more: object)
   await client.workflow.execute('requestRide', { ...options, args: [...args, { limits }] });
 }
 
-/** How often a ride reads whether its order's run has ended, until the order announces its end after this time. */
+/** Number of reads of the order run's end in a ride, until the order announces its end after this time. */
 function attemptsIn(ms: number): number {
   let attempts = 0;
   for (let at = 0; at < ms; at += followedPaceMs(false, attempts)) attempts += 1;
@@ -244,7 +245,10 @@ async function costOfRenewal(site: Site): Promise<Cost> {
   };
 }
 
-/** What the start of a subscription costs, and each hour of it: its attempts come each second here, and each hour or a little more in production. */
+/**
+ * The cost of starting a subscription, and of each hour of it. Its attempts come every second here; in production they
+ * come every hour or a little more often.
+ */
 async function costOfSubscription(site: Site): Promise<{ start: Cost; hour: Cost }> {
   const { client, taskQueue } = site;
   const subscribe = async (eventType: 'status_changed' | 'business_report', silence?: SubscriptionInput['silence']) => {

@@ -1,4 +1,5 @@
-// Runs `npm test` again and again, the last runs beside busy processes: node dev/stack/test-runs.mjs [runs] [runs beside a load] [busy processes]
+// Runs `npm test` several times in a row, the last runs beside busy processes:
+// node dev/stack/test-runs.mjs [runs] [runs beside a load] [busy processes]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';

@@ -121,7 +121,7 @@ function toRefusal(error: RideApiError, call: CallAsked): Pick<CallTrouble, 'typ
   };
 }
 
-/** The end of a sentence. A ride reads, changes and cancels its order under no key of a caller, so only other calls advise one. */
+/** The end of a sentence. Calls about an existing order have no caller key, so they get no advice about one. */
 function adviceFor({ status }: RideApiError, { operation }: CallAsked): string {
   if (isAboutOrder(operation)) return '; correct the request.';
   // The service may know this request from an earlier run, whose order another key would double.

@@ -62,7 +62,7 @@ export const createFollowingActivities = ({ orders, stores, wasReset }: Followin
 
   refreshFollowed: (key: FollowOrderKey): Promise<OrderTrail | null> => orders.refresh(key),
 
-  /** Did an operator ever reset the run of a ride or a call? Then another run of it may have sent what this one has not. */
+  /** Was the run of a ride or a call ever reset by an operator? Another run of it may then have sent the create. */
   wasRideReset: (): Promise<boolean> => wasReset(runOfActivity(), 0),
 });
 

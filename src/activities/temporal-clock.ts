@@ -4,14 +4,14 @@ import type { MonotonicClock } from '../clock.js';
 /** The clock of Temporal's server, as far as this process knows it. */
 export type TemporalClock = ReturnType<typeof createTemporalClock>;
 
-/** How long a sample counts: a clock that was wrong, of the server or of a machine, is forgotten within this time. */
+/** Lifetime of a sample. It bounds how long a wrong clock, of the server or of this machine, has an effect. */
 export const sampleLivesMs = 20_000;
 const bucketMs = 1_000;
 
 /**
- * See `TemporalClock`. A sample is an instant that the server gave with a task, so the server's clock is at least there. The best
- * sample of the last seconds counts. The wall clock of this process is not used, nor an instant that a memo holds.
- * A machine that slept may have stopped the monotonic clock meanwhile: the estimate is then too early until the next sample.
+ * See `TemporalClock`. Each sample is an instant that the server attached to a task, so it is a lower bound of the
+ * server's clock. The best recent sample counts. The wall clock of this process and instants in memos are never used.
+ * If the machine sleeps, the monotonic clock may stop, and the estimate lags until the next sample.
  */
 export function createTemporalClock(monotonic: MonotonicClock) {
   /** The server's clock minus the monotonic one, at least; the best of each second. */
@@ -35,7 +35,7 @@ export function createTemporalClock(monotonic: MonotonicClock) {
       }
     },
 
-    /** How long ago this instant was, at least; negative: it may be still to come. Undefined: there is no sample. */
+    /** Minimum age of this instant in milliseconds; negative if it may be in the future. Undefined without a sample. */
     sinceAtLeast(instant: number): number | undefined {
       dropOld();
       if (samples.length === 0) return undefined;
@@ -47,7 +47,10 @@ export function createTemporalClock(monotonic: MonotonicClock) {
 /** After a crash of the server, an attempt may start so long before it is due. */
 const mostBeforeDueMs = 60_000;
 
-/** An instant of the server that has passed, from the activity under way. Undefined for polls, which belong to no activity. */
+/**
+ * An instant on the server's clock that has passed, from the current activity. Undefined outside an activity, as in
+ * polls.
+ */
 export function passedAtServer(): number | undefined {
   try {
     const { scheduledTimestampMs, currentAttemptScheduledTimestampMs } = activityInfo();

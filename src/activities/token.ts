@@ -135,10 +135,14 @@ interface TokenSourcePorts {
 
 /** The start of a token's life, by the monotonic clock: no clock that is wrong or mended ends a token. */
 interface TokenBirth {
-  /** For a token that came after this process asked: the moment when it asked. For any other one: when this process first read it. */
+  /**
+   * The moment of the request, if the token was published after this process asked for it; otherwise of its first read.
+   */
   beganAt: number;
-  /** Null for a token that came after this process asked. For any other one: the instant of its request by the clock of Temporal's
-   *  server, since a later task may show that the token is older than it seemed. */
+  /**
+   * Null if the token was published after this process asked for it. Otherwise the instant of its request on the
+   * Temporal server's clock: a later task may show that the token is older than it seemed.
+   */
   requestedAt: number | null;
 }
 
@@ -173,13 +177,17 @@ const firstPauseMs = 20;
 const longestPauseMs = 1_000;
 const refreshRetryMs = 5_000;
 
-/** How long the lease requests nothing. No longer than it meant to wait, and not at all where a clock was wrong. */
+/**
+ * The rest of the cool-down by the server's clock; 0 if the failure lies in the future, since a clock was wrong then.
+ */
 function coolDownLeftMs(failure: TokenFailure, server: Pick<TemporalClock, 'sinceAtLeast'>): number {
   const passedMs = server.sinceAtLeast(Date.parse(failure.at)) ?? 0;
   return passedMs < -clockSlackMs ? 0 : Math.max(0, coolDownOf(failure) - Math.max(0, passedMs));
 }
 
-/** No longer than the cool-down since this process saw the failure, even where it knows little of the server's clock. */
+/**
+ * At most the cool-down, counted from the first time this process read the failure: it may not know the server's clock.
+ */
 function waitAfter(
   entry: Entry,
   failure: TokenFailure,
@@ -251,7 +259,8 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
       beganAt,
       requestedAt,
       lifetimeMs: livesMs,
-      // Spread over the first half of the time before the end, so that one process asks and the others find the new token.
+      // Spread over the first half of the remaining lifetime, so that one process renews and the others read the new
+      // token.
       renewAfterMs: renewMs + (Math.random() * (livesMs - renewMs)) / 2,
       renewAgainAt: monotonic(),
     };

@@ -212,7 +212,9 @@ function notCancelled({ outcome }: RideStanding): RunFailure | null {
 const notResolved = ({ attention }: RideStanding): RunFailure | null =>
   attention?.code === 'outcomeUnknown' ? { code: 'OutcomeUnknown', message: attention.message } : null;
 
-/** Sends an update to the open run and shows the ride's state after it. `unlessDone` says why that is not what the command claims. */
+/**
+ * Sends an update to the open run and shows the ride. `unlessDone` gives the reason if the update had no effect yet.
+ */
 async function change(
   session: Session,
   key: RequestRideKey,

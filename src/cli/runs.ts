@@ -125,7 +125,10 @@ interface Update<Answer> {
   tellEnded(): Promise<number>;
 }
 
-/** The answer to an update as text, after the reason why it shows no effect, and the exit code. A command says "done" only for what it did. */
+/**
+ * The text and exit code for the answer to an update. A failure comes first: a command never says "done" without the
+ * effect.
+ */
 export const toldAnswer = (failure: RunFailure | null, text: string): { text: string; exitCode: number } =>
   failure
     ? { text: `${paint('bad', `${failure.code}: ${plain(failure.message)}`)}\n\n${text}`, exitCode: exitCodes.failed }

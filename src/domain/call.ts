@@ -112,8 +112,9 @@ export interface CallTrouble extends CallFailure {
 }
 
 /**
- * Doubt about a failed attempt. `no`: it had no effect, since it was not sent or the service refused it. `unknown`: the service may have
- * carried it out. `effectOf` reads it from the failure of a request; a person gets it as `OutcomeUnknown`.
+ * Doubt about a failed attempt. `no`: it had no effect, since it was not sent or the service refused it. `unknown`: the
+ * service may have carried it out. `effectOf` reads it from the failure of a request; a person gets it as
+ * `OutcomeUnknown`.
  */
 export type Sent = 'no' | 'unknown';
 
@@ -125,7 +126,10 @@ export interface SentBefore {
   isReadFirst: boolean;
   /** The refusal of a repeated call. It is final unless the order shows that an earlier attempt was carried out. */
   refusal: CallTrouble | null;
-  /** An earlier call for the same order may have been carried out. So no failure of this one can say that there is no order. */
+  /**
+   * An earlier call for the same order may have taken effect, so a failure of this one does not prove that there is no
+   * order.
+   */
   isInDoubt?: boolean;
   /** The order that the answer to one of them named last. */
   namedOrderId?: OrderId;
@@ -211,7 +215,7 @@ export interface DoubtDetails {
   namedOrderId?: OrderId;
 }
 
-/** The failure of a call that the service may have carried out. It never advises another key: that would be a second order. */
+/** The failure of a call that may have taken effect. It never advises another key, which could place a second order. */
 function toOutcomeUnknown({ message, details, namedOrderId }: CallTrouble): CallFailure {
   const reason = `${message.replace(/\.$/, '')}.`;
   const named = namedOrderId === undefined ? {} : { namedOrderId };

@@ -75,10 +75,16 @@ export const toDeliveryNotice = ({
   ...(traceparent !== undefined && { traceparent }),
 });
 
-/** The most notices in one signal, about 7 KB. An order has some eight changes, and clients take at most 4 MB of a history in one reply. */
+/**
+ * The most notices in one signal, about 7 KB. An order has about eight changes; a client takes at most 4 MB of history
+ * in one reply.
+ */
 const noticesPerSignal = 50;
 
-/** What a run gets of the deliveries that wait for it: the oldest and the newest. The oldest also stands for those between. */
+/**
+ * The notices for a run with waiting deliveries: the oldest and the newest ones. The oldest also stands for those left
+ * out.
+ */
 export function toDeliveryNotices(deliveries: readonly Delivery[]): DeliveryNotice[] {
   const leftOut = Math.max(0, deliveries.length - noticesPerSignal);
   const [oldest, ...others] = deliveries.map(toDeliveryNotice);

@@ -27,5 +27,8 @@ export function cannotListen<Code extends string>(code: Code, setting: string, w
 /** The error text of a query that reaches a worker ahead of the workflow task for the latest events; the caller repeats it. */
 export const askedAhead = 'Something has just happened to this run; ask again.';
 
-/** The failure type of a `refreshOrder` that read nothing: the run ended or gave way before, or the read failed (details: its code). */
+/**
+ * Failure type of `refreshOrder` without a read: the run ended or continued as new first, or the read failed (with its
+ * code in the details).
+ */
 export const notRead = 'NotRead';

@@ -1,7 +1,8 @@
 /*
- * How often one process signals one run. Temporal hands a run all its waiting signals in one workflow task, the SDK takes about half a
- * millisecond for each, and a task that takes five seconds ends the worker process: some thousands of signals must never wait for a run,
- * however long no worker is there. So each signal after the first few waits longer, and carries all that has come meanwhile.
+ * How often one process signals one run. Temporal delivers all waiting signals of a run in one workflow task. The SDK
+ * needs about half a millisecond for each, and a task of five seconds ends the worker process, so thousands of signals
+ * must never accumulate, however long no worker runs. After the first few signals each one waits longer, and carries
+ * everything that arrived meanwhile.
  */
 
 /** A ride has some eight changes, and a delivery may come twice, spread over half an hour. */
@@ -9,10 +10,15 @@ const atOnce = 10;
 const windowMs = 600_000;
 /** The pause before the next signal grows by this with each signal of the last ten minutes beyond the first few. */
 const pauseStepMs = 2_000;
-/** With the step, a run gets at most 37 signals in any ten minutes (36 in the first, and 23 or 24 in each later ten, where they never end). */
+/**
+ * Together with the step: at most 37 signals in any ten minutes (36 in the first ten, then 23 or 24 in a flood without
+ * end).
+ */
 const longestPauseMs = 30_000;
 
-/** How long until a run may get its next signal, in milliseconds. `sentAt`: when it got earlier ones, oldest first, by the clock of `now`. */
+/**
+ * Time until the next signal to a run, in milliseconds. `sentAt`: earlier signals, oldest first, by the clock of `now`.
+ */
 export function msToSignal(sentAt: readonly number[], now: number): number {
   const last = sentAt.at(-1);
   if (last === undefined) return 0;
@@ -27,7 +33,9 @@ export const withSignal = (sentAt: readonly number[], now: number): number[] => 
   now,
 ];
 
-/** About 20 MB. Beyond it, the runs that were signalled longest ago are forgotten: each may get its next few signals at once. */
+/**
+ * About 20 MB. Beyond that the least recently signalled runs are forgotten, and may get their first few signals again.
+ */
 const mostRuns = 100_000;
 
 /** Remembers the signals of this process to each run for ten minutes. */

@@ -132,7 +132,7 @@ const isDue = (token: SealedToken, now: number): boolean => !isAfter(token.renew
 export const lifetimeMs = ({ requestedAt, expiresAt }: SealedToken): number =>
   Date.parse(expiresAt) - Date.parse(requestedAt);
 
-/** Two readings of a clock, or of two clocks, may differ by so much. An instant that is further ahead comes from a clock that was wrong. */
+/** Tolerated difference between two clocks. An instant further in the future was recorded by a wrong clock. */
 export const clockSlackMs = 60_000;
 
 /** How long the lease meant to request nothing after this failure. */

@@ -151,8 +151,8 @@ function inBrief(status: number, { upstreamCode, requestId }: UpstreamWords): st
 }
 
 /**
- * The effect that a changing call may have had although it failed like this. A refusal is assumed to have none, but for the answers listed
- * here. `mustBeOnce`: a repeat would make a second order.
+ * The effect that a changing call may have had although it failed like this. A refusal is assumed to have none, but for
+ * the answers listed here. `mustBeOnce`: a repeat would make a second order.
  */
 export function effectOf(error: unknown, mustBeOnce = false): Sent {
   if (error instanceof InvalidInput) return 'no'; // no request could be made of it

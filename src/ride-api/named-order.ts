@@ -13,8 +13,9 @@ const errorPlaces = [
 ];
 
 /**
- * An order that an answer to a create names although it is not the success asked for: in its body, or as the last part of `Location`
- * (RFC 9110 section 10.2.2) on the same origin. It may be somebody else's order, so a person decides about it.
+ * An order that an answer to a create names although it is not the success asked for: in its body, or as the last part
+ * of `Location` (RFC 9110 section 10.2.2) on the same origin. It may be somebody else's order, so a person decides
+ * about it.
  */
 export function namedOrderOf(
   { body, headers }: ApiReply,
@@ -31,7 +32,8 @@ function orderIdIn(location: string | undefined, url: string): OrderId | undefin
   if (target.origin !== new URL(url).origin) return undefined;
   const parts = partsOf(target.pathname);
   const createParts = partsOf(new URL(url).pathname);
-  // Behind a gateway the service may know a shorter path. Any other path no longer than that of the create names a page, such as a sign-in.
+  // Behind a gateway the service may know a shorter path. Any other path that is no longer than that of the create is
+  // some page, such as a sign-in.
   const isBelowOrders = parts.length > 1 && parts.at(-2) === createParts.at(-1);
   if (parts.length <= createParts.length && !isBelowOrders) return undefined;
   const last = parts.at(-1) ?? '';

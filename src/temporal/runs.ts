@@ -227,8 +227,8 @@ export async function repeatWhenLost<Answer>(send: () => Promise<Answer>): Promi
 }
 
 /**
- * Sends an update to the next run when one has given way to it before it made the read that the update asks for. With another id, since a
- * run that has not gone yet knows the first one, and its answer.
+ * Resends an update to the next run if a run continued as new before the read that the update asks for. The update id
+ * is new, since the old run may still be there and would repeat its answer.
  */
 async function askNextRun<Answer>(send: (updateId: string) => Promise<Answer>, updateId: string): Promise<Answer> {
   let id = updateId;

@@ -169,7 +169,10 @@ interface Following {
 /** What a process has sent to runs by `beginFollowing`, and what waits until its run may have another signal. */
 const followings = new WeakMap<Client, { pace: SignalPace; waiting: Map<string, ReturnType<typeof send>> }>();
 
-/** Starts a run with `input`, or sends `input` to the open run. After many calls for one order the next one waits, together with its like. */
+/**
+ * Starts a run with `input`, or sends `input` to the open run. After many calls for one order, calls wait; equal calls
+ * that wait share one signal.
+ */
 export function beginFollowing(client: Client, following: Following): Promise<OrderBegun<unknown>> {
   const sent = followings.get(client) ?? { pace: createSignalPace(monotonicMs), waiting: new Map() };
   followings.set(client, sent);

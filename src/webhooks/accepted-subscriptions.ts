@@ -21,7 +21,7 @@ export type Acceptance = AcceptedProof | 'ended' | 'neverSubscribed' | 'unknown'
 interface AcceptanceOptions {
   /** When the generation must be in force, in milliseconds since the epoch; default now. */
   at?: number;
-  /** The memo must not have been read longer ago, in milliseconds. Otherwise an old one counts, too, while Temporal does not answer. */
+  /** Maximum age of the memo, in milliseconds. Without it an old memo also counts while Temporal does not answer. */
   readWithinMs?: number;
 }
 
@@ -93,7 +93,10 @@ class CachedMemo {
     if (!this.#pending && this.#pauseMs() <= 0) void this.#read();
   }
 
-  /** Is the memo from a read that began at this moment of the monotonic clock or later? Waits for one within two seconds, but not where the last read failed. */
+  /**
+   * Is the memo from a read that began at this monotonic moment or later? Waits up to two seconds for one, unless the
+   * last read failed.
+   */
   async isReadSince(since: number): Promise<boolean> {
     while (this.#readAt < since) {
       if (this.#isFailing) return false; // the next delivery looks again

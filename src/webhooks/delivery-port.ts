@@ -7,7 +7,9 @@ import type { ParkedDeliveryInput } from '../domain/parked.js';
 import type { SubscriptionMemo } from '../domain/subscription/subscription.js';
 import type { FollowOrderKey, SubscriptionKey } from '../domain/workflow-ids.js';
 
-/** The most deliveries in one call. More than an address may send, by default, in the longest pause between two signals. */
+/**
+ * The most deliveries in one call: by default more than an address may send in the longest pause between two signals.
+ */
 export const deliveriesPerCall = 10_000;
 
 /** How the ingress reaches Temporal. Every call ends within seconds, and the ingress may repeat a call that rejects. */

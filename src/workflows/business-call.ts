@@ -112,7 +112,7 @@ async function carryOut(
   }
 }
 
-/** Runs of 0.2.0 failed when a create was refused or could not be sent, although an earlier one may have placed the order. */
+/** In 0.2.0 a run failed if a create was refused or not sent, even if an earlier one might have placed the order. */
 export const doubtOutlivesRefusals = (): boolean => patched('doubt-outlives-refusals');
 
 /** Was this run reset, so that another one may have sent the create? */

@@ -23,8 +23,9 @@ export function refuseBadInput<T>(parse: () => T): T {
 }
 
 /**
- * Registers an update with at most one input. `parse` reads the input, and `check` may also refuse the update. A refused update leaves no
- * event. Where the run is cancelled first, the update fails with `Cancelled`. Must run before the first await of the run.
+ * Registers an update with at most one input. `parse` reads the input, and `check` may also refuse the update. A
+ * refused update leaves no event. Where the run is cancelled first, the update fails with `Cancelled`. Must run before
+ * the first await of the run.
  */
 export const onUpdate = <Result, Input>(
   update: UpdateDefinition<Result, unknown[]>,

@@ -15,10 +15,10 @@ import {
 } from '@temporalio/workflow';
 
 /*
- * No run closes in a task in which it has cancelled an activity or accepted an update. Temporal refuses to close a run that has not seen all
- * its events (UnhandledCommand): it fails the task and drops the updates in it. One such event is the end of an activity that no worker has
- * taken, which follows its cancellation at once; another is a signal that comes while the task is under way. So the run takes one more
- * task first, and only that one can be refused.
+ * No run closes in a task in which it has cancelled an activity or accepted an update. Temporal refuses to close a run
+ * that has not seen all its events (UnhandledCommand): it fails the task and drops the updates in it. Such an event is
+ * the end of an activity that no worker has started, which follows its cancellation at once; another is a signal that
+ * arrives during the task. So the run first takes one more task, and only that one can be refused.
  */
 
 declare global {
@@ -33,8 +33,8 @@ const noteUnsettled = (): void => {
 const isUnsettled = (): boolean => globalThis.unsettledAt === workflowInfo().historyLength;
 
 /**
- * Takes one more task where the run may not close in this one. Await it before the last look at the state that the next run gets: signals
- * may come meanwhile. It costs nothing where the run may close.
+ * Takes one more task if the run may not close in this one; otherwise it costs nothing. Await it before the last look
+ * at the state for the next run, since signals may arrive meanwhile.
  */
 export async function settle(): Promise<void> {
   while (isUnsettled() && patched('settle-before-close'))

@@ -123,7 +123,8 @@ function stageWith(answers: LookStage['answers'], tokens: TokenSource = tokensIn
       return stage.answer();
     },
   });
-  const call = createAuthorizedCall({ tokens, quietTimes, monotonic: () => 0 }); // no wait for a token, however busy the machine is
+  // The wait for a token takes no time, however busy the machine is.
+  const call = createAuthorizedCall({ tokens, quietTimes, monotonic: () => 0 });
   stage.readOrder = createOrderReader({ rideApi, call, provenPaths });
   return Object.assign(stage, { requests });
 }

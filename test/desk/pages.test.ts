@@ -215,7 +215,8 @@ describe('live pages', () => {
     for (let viewer = 0; viewer < 50; viewer += 1) live.listen(response() as never, Date.now() + 60_000);
     const since = performance.now();
     await expect.poll(() => looks).toBeGreaterThanOrEqual(3);
-    const mostLooks = (performance.now() - since) / 1_000 + 3; // one at once, one under way, and one when the last viewer leaves
+    // One at once, one in progress, and one when the last viewer leaves.
+    const mostLooks = (performance.now() - since) / 1_000 + 3;
     for (const leave of gone) leave();
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     expect(looks).toBeLessThanOrEqual(mostLooks);

@@ -5,7 +5,9 @@ import { createSignalPace, msToSignal, withSignal } from '../../src/domain/signa
 const windowMs = 600_000;
 const seed = 20_261_128;
 
-/** When signals go for items that come after these pauses, each with all that has come; and how long each item waits. */
+/**
+ * The times of signals for items that arrive after these pauses, each with all items so far, and the wait of each item.
+ */
 function played(gaps: readonly number[]) {
   const sentAt: number[] = [];
   const waits: number[] = [];

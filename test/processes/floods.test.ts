@@ -62,7 +62,8 @@ it('an hour of flood for one order while no worker runs costs the next worker no
   expect(await worker.stop(), 'it has not ended before').toBe(0);
 });
 
-// Not bounded by us. How many more a worker survives depends on how busy its machine is: docs/explanation/reliability.md.
+// We cannot bound a plain client. The number that a worker survives depends on its machine:
+// docs/explanation/reliability.md.
 const waiting = 500;
 
 it(`${waiting} signals that another program has sent to one order while no worker ran end no worker, and all count`, {

@@ -92,7 +92,8 @@ it('the watch of an account outlives the process that holds it, however that end
   const againMs = await allPolledSince(killedAt, orders);
   console.log(`kill -9: all were polled again after ${againMs} ms`);
   const pollsAgainMs = Date.parse(polls(killedAt + 1_000)[0]?.at ?? '') - killedAt;
-  // A busy machine is late with both. After a kill Temporal waits for a heartbeat, and the successor begins with a quarter of the budget.
+  // A busy machine is late with both. After a kill Temporal waits for a heartbeat, and the successor begins with a
+  // quarter of the budget.
   expect(stopSilenceMs, 'a worker that is stopped hands its watch over').toBeLessThan(pollsAgainMs / 2);
   expect(afterStopMs, 'at full speed').toBeLessThan(againMs);
 

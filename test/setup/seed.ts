@@ -1,6 +1,7 @@
 /*
- * One seed decides what the tests draw, so that each run of `npm test` does the same. `FARETRAIL_TEST_SEED` names another one, and `random`
- * stands for a fresh one, which the global set-up draws, prints, and hands to the test processes.
+ * One seed decides what the tests draw, so that each run of `npm test` does the same. `FARETRAIL_TEST_SEED` names
+ * another one, and `random` stands for a fresh one, which the global set-up draws, prints, and hands to the test
+ * processes.
  */
 export const fixedSeed = 50;
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { settleSeed } from './seed.js';
 
-/** One seed, and one folder for what all tests put among the temporary files of the system, so that none stays behind. */
+/** One seed for all tests, and one temporary folder, so that no file of theirs stays behind. */
 export default async function setUp(): Promise<() => Promise<void>> {
   settleSeed((line) => process.stderr.write(`set-up: ${line}\n`));
   const folder = await mkdtemp(join(tmpdir(), 'faretrail-tests-'));

@@ -29,7 +29,10 @@ const date = (second: number): Date => new Date(at(second));
 
 type Table = 'orders' | 'order_changes' | 'rides' | 'receipts' | 'attention';
 type State = Partial<OrderChange> | Partial<RideNotice> | Partial<StoredReceipt>;
-/** What a subject shows next, beside what it has shown, and then the column. `anew`: to a new run, after the former one ended. */
+/**
+ * What a subject shows next, beside what it has shown, and then the column. `anew`: to a new run, after the former one
+ * ended.
+ */
 type Step = [shows: State & { anew?: true }, column: unknown];
 /** A reason where it cannot be. */
 interface Course {

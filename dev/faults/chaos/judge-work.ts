@@ -33,7 +33,7 @@ export async function judgeWork(sandbox: SandboxControl, done: WorkDone): Promis
 
 /** The answers that a run may give. `NotFound`: no run follows the order yet. */
 const rightAnswers = ['done', 'AlreadyEnded', 'NotFound', 'Refused', 'OutcomeUnknown'];
-/** A person whose first answer was lost asks again. One who wants a read while the service has a fault hears that there was none. */
+/** A person retries after a lost answer. A refresh that meets a fault of the service is answered with `NotRead`. */
 const rightResults = ['resolve AlreadyDecided', 'giveUp AlreadyDecided', 'refresh NotRead'];
 
 /** What `asked` holds that no run may answer. */

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { rideBody } from '../chaos/ride-bodies.js';
 import type { Stage } from '../chaos/stage.js';
 
-/** What the program says of one update: its name, the moment in milliseconds after the start of its run, and what came. */
+/**
+ * The program's report of one update: its name, its moment in milliseconds after the start of the run, and the answer.
+ */
 export type ToldMoment = [update: string, moment: number, outcome: string];
 
 /** Twenty moments of the first three seconds, closer together at their start. */
@@ -46,7 +48,7 @@ const updates: [name: string, run: (id: string) => NewRun, args: unknown[]][] = 
   ['discardDelivery', parked, [{ reason }]],
 ];
 
-/** What the program is to send, and the orders that it is about. */
+/** The updates to send, and the orders that they are about. */
 export async function askedMoments({ sandbox }: Pick<Stage, 'sandbox'>) {
   const goesOn = [{ status: 'Routing', afterMs: 0 }];
   const asked = [];

@@ -41,7 +41,7 @@ const againMs = 5_000;
 const longestRestMs = 1_000;
 /** An order whose poll met the trouble of the account waits for a pace, and for no longer. */
 const mostBehindMs = 60_000;
-/** So many polls wait for the service at a time. */
+/** The most polls in flight. */
 const mostInFlight = 64;
 /** The slowest answers of the service. A poll that takes longer counts as late. */
 const slowestAnswerMs = 20_000;
@@ -103,7 +103,10 @@ export class Polls {
     this.#enter(shown, true);
   }
 
-  /** Takes over what visibility lists; drops what it does not list, unless its run is open or it came after `settledAt`, which is a moment of the monotonic clock. */
+  /**
+   * Adopts the listed orders. Drops other orders, unless their run is open or they were added after `settledAt`
+   * (monotonic).
+   */
   async adopt(listed: readonly WatchOrderInput[], settledAt: number): Promise<void> {
     const names = new Set(listed.map(({ orderId }) => orderId));
     for (const shown of listed) {
@@ -126,7 +129,9 @@ export class Polls {
     return this.#trouble.shown();
   }
 
-  /** How late the most overdue order is, in milliseconds. It grows while the loop is stuck, and while polls find no end. */
+  /**
+   * Lateness of the most overdue order in milliseconds. It also grows while the loop is stuck or polls do not return.
+   */
   get lateMs(): number {
     const at = this.#ports.monotonic();
     const waiting = this.#queue.peek()?.due ?? at;

@@ -12,8 +12,8 @@ interface SteadyStreakParts {
 }
 
 /**
- * See `SteadyStreak`. A streak shows instants. All instants of one streak count from the wall clock at its first failure, so that
- * a step of the wall clock neither stretches nor cuts its patience and its pauses.
+ * See `SteadyStreak`. All instants of a streak count from the wall clock at its first failure, so a step of the wall
+ * clock changes neither its patience nor its pauses.
  */
 export function createSteadyStreak({ now, monotonic, random }: SteadyStreakParts) {
   let streak: FailureStreak | null = null;
@@ -23,7 +23,9 @@ export function createSteadyStreak({ now, monotonic, random }: SteadyStreakParts
   return {
     isOn: (): boolean => streak !== null,
 
-    /** Adds a failed poll. `again`: when to poll again, by the monotonic clock. `isToRaise`: a person must see the streak. */
+    /**
+     * Adds a failed poll. `again`: the next poll, by the monotonic clock. `isToRaise`: the streak has become attention.
+     */
     add(trouble: ReadTrouble, shown: AttentionCode | null) {
       const at = monotonic();
       if (streak === null) offsetMs = wallOffsetMs({ now, monotonic });

@@ -91,7 +91,10 @@ export class WatchedOrder {
     this.due = isExact ? this.nextDue() : this.addedAt - parts.random() * 1_000;
   }
 
-  /** Now, by the wall clock as it was when the order came: a step of it must change neither the age of a status nor the pace. */
+  /**
+   * The wall clock, corrected for steps since the order was added: a step changes neither the age of a status nor the
+   * pace.
+   */
   #steadyNow(): number {
     return this.#offsetMs + this.#parts.monotonic();
   }

@@ -163,8 +163,8 @@ export class Watching {
     let tickAt = monotonic();
     for (let pingAt = Number.NEGATIVE_INFINITY; this.#holds.size > 0; ) {
       if (isLeaving()) this.#leaving.abort();
-      // The process was stopped, or was very slow: another one may hold its watches by now. Where the monotonic clock stops while the
-      // machine sleeps, this sees nothing; Temporal then answers the next heartbeat that it has given the watch away.
+      // The process was stopped or very slow, so another one may hold its watches by now. If the monotonic clock stops
+      // while the machine sleeps, this goes unnoticed; the next heartbeat then reports that the watch was lost.
       if (monotonic() - tickAt > pingEveryMs) this.#pausedAt = monotonic();
       tickAt = monotonic();
       if (tickAt >= pingAt) {

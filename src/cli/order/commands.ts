@@ -198,7 +198,10 @@ async function change(
   });
 }
 
-/** Shows how the following ended. The command fails when the run failed, which leaves no trail, or when that end is not what it was to do. */
+/**
+ * Shows how the following ended. The command fails if the run failed, or if it ended without what the command was to
+ * do.
+ */
 async function tellEnded(
   session: Session,
   key: FollowOrderKey,

@@ -155,7 +155,10 @@ export interface StoredChange {
   notice: number;
   /** When the run recorded the change, ISO 8601 UTC by the clock of Temporal. Later where a lost task has to be done again. */
   at: string;
-  /** `order.changed`, `order.ended`, `attention.raised`, `attention.cleared` or `reference.added`; `ride.changed`; `ride.receipt`. */
+  /**
+   * `order.changed`, `order.ended`, `attention.raised`, `attention.cleared` or `reference.added`; `ride.changed`;
+   * `ride.receipt`.
+   */
   type: string;
   change: OrderChange | RideNotice | StoredReceipt;
 }

@@ -46,7 +46,10 @@ export interface ReadOrderInput extends OrderLook {
   forPerson: boolean;
 }
 
-/** What `readOrder` found; it alone moves the status. `reads` counts its requests. `brief`: trouble that has not lasted; a person waits. */
+/**
+ * The result of `readOrder`, which alone moves the status. `reads`: its number of requests. `brief`: a caller waits for
+ * the read, and the trouble has not lasted yet.
+ */
 export type OrderObservation =
   | { kind: 'reading'; reading: WatchedReading; at: string; reads: number; stores?: true }
   | { kind: 'trouble'; attention: Attention; notBefore: string; reads: number; brief?: FailureStreak }
@@ -164,7 +167,10 @@ export const withinLimits = (trail: OrderTrail): OrderTrail => ({
   timeline: lastEntries(trail.timeline, maxTimeline),
 });
 
-/** The timeline with a claim at its time. The clock of an ingress may be ahead: nothing came after the read `readAt` that answers it. */
+/**
+ * Inserts a claim by its time. The clock of an ingress may be ahead, so no claim is later than `readAt`, the read that
+ * answers it.
+ */
 function withClaim(timeline: readonly TimelineEntry[], claim: TimelineEntry, readAt: string): TimelineEntry[] {
   const at = Date.parse(claim.at) > Date.parse(readAt) ? readAt : claim.at;
   const place = timeline.findLastIndex((entry) => Date.parse(entry.at) <= Date.parse(at)) + 1;
@@ -252,7 +258,7 @@ export function recordObservation(
     rawStatus,
     since: at,
     timeline: [...timeline, { status, rawStatus, at, source: 'read' }],
-    // Only a change shows that deliveries announce changes. One that a poll found first was not announced: polls must be fast again.
+    // Only a change proves that deliveries announce changes. If a poll found it first, polls must be fast again.
     pushed: isAnnounced,
   });
 }
@@ -288,8 +294,8 @@ export const isChange = (change: OrderChange, last: OrderChange | null): boolean
 export const referenceAdded = 'reference.added';
 
 /**
- * What the store must learn although receivers that got `last` need not: the caller's reference came later. Null: nothing.
- * All else is as in `last`, since trouble with the plumbing may hide the attention about the ride.
+ * A row for the store alone: the reference arrived after `last` was sent to receivers. All other fields are as in
+ * `last`, since trouble with the plumbing may hide attention about the ride. Null if there is nothing to store.
  */
 export const storeNewsSince = (
   last: OrderChange,

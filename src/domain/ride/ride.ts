@@ -159,8 +159,8 @@ export type FollowedEnd = { kind: 'trail'; trail: OrderTrail } | { kind: 'failed
 const longestFollowedPaceMs = 1_800_000;
 
 /**
- * The pause after an attempt to read the end of the order's run. The run signals each change and its end, so without such a signal these
- * attempts find only a run that was terminated or deleted. Each attempt is a billed action of Temporal Cloud: thirteen in four hours.
+ * The pause between reads of the order run's end. The run signals its end, so these reads only detect a run that was
+ * terminated or deleted. Each read is a billed action of Temporal Cloud: thirteen in four hours.
  */
 export const followedPaceMs = (isEndTold: boolean, attempt: number): number =>
   Math.min(isEndTold ? 100 * 2 ** attempt : 5_000 * 4 ** (attempt - 1), longestFollowedPaceMs);

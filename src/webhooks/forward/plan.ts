@@ -5,8 +5,10 @@ import type { JournalKey } from '../journal/disk.js';
 import type { Journal } from '../journal/journal.js';
 import { type Room, SignalsPaused, type WaitReason } from './routing.js';
 
-/** The result of a call for a group. `postponed`: an outage was the cause. A `WaitReason`: the account's share is used up. `SignalsPaused`: the
- *  run has got many signals. */
+/**
+ * The result of a call for a group. `postponed`: an outage was the cause. A `WaitReason`: the account has used up its
+ * share. `SignalsPaused`: the run has got many signals.
+ */
 export type CallResult = 'succeeded' | 'postponed' | 'failed' | WaitReason | SignalsPaused;
 
 /**
@@ -138,7 +140,7 @@ export class ForwardPlan {
   #pause(group: Group, { runId, waitMs }: SignalsPaused): void {
     const [, , , orderId] = group.key;
     if (orderId === '') {
-      // Each delivery without an order is a group, and many may have the same run: from the first pause on they go together.
+      // A delivery without an order is a group of its own. From the first pause on, groups for one run are merged.
       this.#groups.delete(group.id);
       const known = this.#groups.get(runId);
       if (known) {
@@ -156,7 +158,8 @@ export class ForwardPlan {
     const restMs = Math.min(longestRestMs, firstRestMs * 2 ** Math.min(group.failures, 10));
     group.state = 'resting';
     group.failures += 1;
-    this.#resting.set(group, this.#monotonic() + restMs * (0.5 + Math.random() / 2)); // groups that failed together try again at different times
+    // Groups that failed together try again at different times.
+    this.#resting.set(group, this.#monotonic() + restMs * (0.5 + Math.random() / 2));
   }
 
   #know(key: JournalKey): void {

@@ -100,7 +100,7 @@ export function createNotifier<Subject, Told extends object>(telling: Telling<Su
 
   function tellNewsOfStore(notice: Told): void {
     const news = hasStore && last ? telling.storeNewsSince?.(last, notice) : null;
-    // Runs of 0.2.0 told the store nothing here. `last` then stays as it was, so the store learns it with the next reading.
+    // Runs of 0.2.0 sent nothing to the store here. `last` stays unchanged, so the next reading sends it.
     if (!news || !patched('the-store-learns-late-references')) return;
     enqueue(toRuns([store], news, isLast(news.data)));
     last = news.data;

@@ -15,8 +15,10 @@ import type { MissedReason, Notice, NoticeFate, StoredChange } from '../../domai
 import { shownUrl, store } from '../../domain/notify/receivers.js';
 import { whenFailed } from '../run-kit.js';
 
-/** Sends one notice to its URL, the store or the operator, with as many attempts as it takes. `run`: the first run of those that tell it. Cancelled, it lets a
- *  request under way end first, and throws `CancelledFailure` if that decides nothing. */
+/**
+ * Sends one notice to its URL or the store, with as many attempts as it takes. `run`: the first run of the chain that
+ * sends it. When cancelled, it lets a request in flight finish, and throws `CancelledFailure` if that settles nothing.
+ */
 export const sendNotice = (notice: Notice, run: string): Promise<NoticeFate> =>
   notice.to === store ? recordChange(notice, run) : requestNotice(notice, run);
 

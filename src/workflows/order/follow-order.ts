@@ -192,7 +192,7 @@ async function record(follow: Follow, { seen: found, serves, ...read }: OrderRea
   if (seen.kind === 'unknownOrder') await failAsUnknown(follow);
 }
 
-/** The read of a person failed. The run shows no trouble that has not lasted: the person gets it, and the run reads again. */
+/** A read for a caller failed. The caller gets the trouble; the run shows none until it has lasted, and reads again. */
 function answerUnread(follow: Follow, { attention, reads, brief }: FailedRead, serves: number): void {
   const { inbox, trail } = follow;
   follow.trail = { ...trail, reads: trail.reads + reads };
@@ -214,7 +214,10 @@ async function failAsUnknown(follow: Follow): Promise<void> {
   throw ApplicationFailure.nonRetryable(message, 'OrderNotFound');
 }
 
-/** A cancelled run sends no last notice. Its ride follows the order again, and would find the end up to half an hour later. */
+/**
+ * A cancelled run sends no last notice, so it signals its rides: otherwise they detect the end up to half an hour
+ * later.
+ */
 async function tellRides({ input: { account }, trail, inbox, notifier }: Follow): Promise<void> {
   const rides = inbox.receivers.filter((receiver) => isRideReceiver(receiver, account));
   if (rides.length > 0 && patched('cancelled-order-tells-ride'))

@@ -6,7 +6,8 @@ import { RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import { answers, names, placesOfId } from '../../support/ride/doubt.js';
 import { callOf, createCallStage, reply } from './attempts.js';
 
-// The table of doubt and the next answer: an earlier create may have placed the order, a person has the create sent again.
+// The table of doubt and the next answer: an earlier create may have placed the order, a person has the create sent
+// again.
 
 const create = callOf('createOrder');
 const inDoubt = { ...nothingSent, isInDoubt: true };

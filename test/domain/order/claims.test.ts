@@ -40,7 +40,7 @@ const claimedOf = ({ timeline }: Pick<OrderTrail, 'timeline'>): TimelineEntry[] 
   timeline.filter(({ source }) => source === 'delivery');
 const timesOf = ({ timeline }: OrderTrail): string[] => timeline.map(({ at }) => at);
 
-/** What a claim may touch. All other fields of the trail are those of the reads alone, for which the test asks field by field. */
+/** Fields of the trail that a claim may change. The test checks each of the others against reads alone. */
 const mayTouch = ['timeline', 'deliveries', 'pushed'] as const;
 
 const readWord = fc.oneof(fc.constantFrom('Pending', 'Routing', 'Driving', 'Waiting', 'Confirmed'), fc.string());

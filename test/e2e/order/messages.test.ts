@@ -191,7 +191,8 @@ describe.concurrent('many messages', () => {
       for (let index = 0; index < 5; index += 1) await deliver(handle, deliveryOf(status));
       await shows(handle, { status });
     }
-    // Sent at once, so that some arrive while one run gives way to the next. Only the first of each word makes an entry.
+    // Sent at once, so that some arrive while one run gives way to the next. Only the first of each word makes an
+    // entry.
     const claims = ['Unreserved', 'Reserved', 'CareReq', 'Rejected', 'Cancelled'];
     const sent = Array.from({ length: 40 }, (_, index) => claims[index % claims.length] as string);
     await Promise.all(sent.map((claim) => deliver(handle, deliveryOf(claim))));

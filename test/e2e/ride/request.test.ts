@@ -142,7 +142,7 @@ describe('the run of the order', () => {
 
   const deleteRun = ({ workflowId }: Pick<FollowHandle, 'workflowId'>) =>
     stack.client.workflowService.deleteWorkflowExecution({ namespace: 'default', workflowExecution: { workflowId } });
-  /** Nobody tells the ride of a run that was terminated or deleted, so the test does: the next look may be half an hour away. */
+  /** A terminated or deleted run sends no signal, so the test does: the ride's next read may be half an hour away. */
   const waysToBreakOff: { breakOff(run: ReturnType<typeof runOf>): Promise<unknown>; tells: boolean }[] = [
     { breakOff: (run) => run.terminate(), tells: false },
     { breakOff: (run) => run.cancel(), tells: true },

@@ -14,8 +14,8 @@ import { requestedRide } from '../../support/ride/rides.js';
 import { eventsOf, isPending } from '../../support/runs.js';
 import { webhookEnv } from '../../support/subscription/subscriptions.js';
 
-// A caller with nothing but Temporal's SDK sends each update at many moments of a life. The answer is a result, a failure of ours, or "not
-// found". It never is "unexpected workflow task failure", by which the server drops an update that the run then knows nothing of.
+// A caller with only Temporal's SDK sends each update at many moments of a run's life. The answer is a result, a
+// failure of ours, or "not found"; never "unexpected workflow task failure", with which the server drops an update.
 
 const stack = useOrderStack({ env: webhookEnv() });
 
@@ -200,7 +200,10 @@ describe('each update of each workflow, by the SDK alone', () => {
   });
 });
 
-/** The tasks of a run that closed it and also cancelled an activity or accepted an update: the server may drop such an update. */
+/**
+ * The tasks of a run that closed it and also cancelled an activity or accepted an update: the server may drop such an
+ * update.
+ */
 async function crowdedEnds(run: WorkflowHandle): Promise<string[]> {
   const events = await eventsOf(run);
   const end = events.at(-1);
@@ -212,7 +215,8 @@ async function crowdedEnds(run: WorkflowHandle): Promise<string[]> {
   return events.flatMap((event) => {
     const cancelled = event.activityTaskCancelRequestedEventAttributes;
     const accepted = event.workflowExecutionUpdateAcceptedEventAttributes;
-    // The task that accepted an update wrote the event of its own end just before that of the update, commands between them.
+    // The task that accepted an update wrote the event of its own end just before that of the update, commands between
+    // them.
     const acceptedBy =
       accepted &&
       events.findLast((one) => one.workflowTaskCompletedEventAttributes && Number(one.eventId) < Number(event.eventId))

@@ -99,8 +99,9 @@ export async function onSkippedTime(stack: TimeSkippingStack, task: RunnerTask, 
 }
 
 /**
- * For a test that waits in virtual time. On a busy machine the server stops skipping time in the middle of some tests (see `skipsTime`), which
- * shows as a test that never ends; then a second try must have a new server. A test that fails in any other way is not tried again.
+ * For a test that waits in virtual time. On a busy machine the server stops skipping time in the middle of some tests
+ * (see `skipsTime`), which shows as a test that never ends; then a second try must have a new server. A test that fails
+ * in any other way is not tried again.
  */
 export const virtualTime = { timeout: 90_000, retry: { count: 2, condition: /^Test timed out/ } };
 

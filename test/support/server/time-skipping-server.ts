@@ -13,8 +13,9 @@ export interface TimeSkippingServer {
 const attempts = 3; // another process may take a free port before the server opens it
 
 /**
- * Starts a server that skips time. The SDK kills a server that does not answer 5 s after its start, and a Java program takes longer on a
- * busy machine. So we start the server and wait until it listens; the SDK gets a stand-in to start, and finds our server at its port.
+ * Starts a server that skips time. The SDK kills a server that does not answer 5 s after its start, and a Java program
+ * takes longer on a busy machine. So we start the server and wait until it listens; the SDK gets a stand-in to start,
+ * and finds our server at its port.
  */
 export async function startTimeSkippingServer(): Promise<TimeSkippingServer> {
   for (let attempt = 1; ; attempt += 1) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
-// Preloaded into a worker process by `--import`: its wall clock is ahead by the milliseconds in this file, from the next 50 ms on.
-// The monotonic clock stays as it is, as where the clock of a machine is set.
+// Preloaded into a worker process by `--import`. Shifts its wall clock by the milliseconds in this file, within 50 ms
+// of a change.
 
 const file = process.env.FARETRAIL_TEST_CLOCK_FILE ?? '';
 const RealDate = Date;
