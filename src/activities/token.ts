@@ -199,6 +199,19 @@ function waitAfter(
   return Math.max(0, Math.min(coolDownLeftMs(failure, server), coolDownOf(failure) - sinceSeenMs));
 }
 
+/** `askedAt`: when this process asked, if the token was published after that. */
+const birthOf = ({ requestedAt }: SealedToken, askedAt: number | null, now: number): TokenBirth =>
+  askedAt === null ? { beganAt: now, requestedAt: Date.parse(requestedAt) } : { beganAt: askedAt, requestedAt: null };
+
+function toHeld(token: SealedToken, value: string, { beganAt, requestedAt }: TokenBirth): HeldToken {
+  const livesMs = lifetimeMs(token);
+  const renewMs = Date.parse(token.renewAt) - Date.parse(token.requestedAt);
+  // Spread over the first half of the remaining lifetime, so that one process renews and the others read the new token.
+  const renewAfterMs = renewMs + (Math.random() * (livesMs - renewMs)) / 2;
+  const renewAgainAt = Number.NEGATIVE_INFINITY;
+  return { id: token.id, value, beganAt, requestedAt, lifetimeMs: livesMs, renewAfterMs, renewAgainAt };
+}
+
 const unavailable = ({ code, message, isPaced }: TokenFailure, afterMs: number): TokenUnavailable =>
   new TokenUnavailable(code, message, afterMs, isPaced);
 
@@ -224,8 +237,8 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
       const isAnswered = asked !== undefined && publishedAt !== null && publishedAt !== asked.publishedBefore;
       if (token && token.id !== insteadOf) {
         // A token that came after this process asked is no older than that, whatever the clocks say.
-        const isNew = asked !== undefined && token.id !== asked.tokenBefore;
-        const birth = entry.held?.id === token.id ? entry.held : birthOf(token, isNew ? asked : undefined);
+        const askedAt = asked && token.id !== asked.tokenBefore ? asked.at : null;
+        const birth = entry.held?.id === token.id ? entry.held : birthOf(token, askedAt, monotonic());
         if (ageOf(birth) < lifetimeMs(token)) return await hold(entry, token, birth);
       }
       // A failure that answers this process counts even if its cool-down is over.
@@ -240,30 +253,12 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
     }
   }
 
-  const birthOf = (token: SealedToken, asked: Asked | undefined): TokenBirth =>
-    asked
-      ? { beganAt: asked.at, requestedAt: null }
-      : { beganAt: monotonic(), requestedAt: Date.parse(token.requestedAt) };
-
   /** An unknown age counts as none: the service rejects an old token, which is then replaced. */
   const ageOf = ({ beganAt, requestedAt }: TokenBirth): number =>
     Math.max(monotonic() - beganAt, requestedAt === null ? 0 : (server.sinceAtLeast(requestedAt) ?? 0));
 
-  async function hold(entry: Entry, token: SealedToken, { beganAt, requestedAt }: TokenBirth): Promise<AccessToken> {
-    const value = await unseal(token.sealed, accessTokenId(entry.key));
-    const livesMs = lifetimeMs(token);
-    const renewMs = Date.parse(token.renewAt) - Date.parse(token.requestedAt);
-    entry.held = {
-      id: token.id,
-      value,
-      beganAt,
-      requestedAt,
-      lifetimeMs: livesMs,
-      // Spread over the first half of the remaining lifetime, so that one process renews and the others read the new
-      // token.
-      renewAfterMs: renewMs + (Math.random() * (livesMs - renewMs)) / 2,
-      renewAgainAt: monotonic(),
-    };
+  async function hold(entry: Entry, token: SealedToken, birth: TokenBirth): Promise<AccessToken> {
+    entry.held = toHeld(token, await unseal(token.sealed, accessTokenId(entry.key)), birth);
     return entry.held;
   }
 

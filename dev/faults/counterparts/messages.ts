@@ -55,7 +55,7 @@ export async function messages({ say, onEnd }: Wanted): Promise<Row[]> {
   ];
 }
 
-/** Each update at many moments of a life, on a stage of its own, whose runs go on. */
+/** Sends each update at many moments of a run, on its own stack, whose runs stay open. */
 async function atMoments(temporalProgram: string, { say, onEnd }: Pick<Wanted, 'say' | 'onEnd'>): Promise<Row> {
   const tool = await pythonTool('temporalio', 'examples/python', 'moments.py', say);
   const stage = await openStage({ temporalProgram, tokenLifetimeSeconds: 600 });
