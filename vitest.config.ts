@@ -12,8 +12,6 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     globalSetup: ['test/setup/temporary-folder.ts'],
-    // Of a call that nobody waits for any more: Temporal's client makes it again after its connection was closed.
-    onUnhandledError: ({ message }) => message !== 'Channel has been shut down',
     projects: [
       {
         test: {

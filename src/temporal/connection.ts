@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls';
+import { InterceptingCall, type Interceptor, Metadata, status } from '@grpc/grpc-js';
 import {
   Client,
   type ClientOptions,
@@ -57,7 +58,12 @@ export async function connectClient(
 ): Promise<TemporalPlace & { client: Client; connection: Connection }> {
   const { connectionOptions, ...place } = loadTemporalSettings(env);
   const { namespace, dataConverter } = place;
-  const connection = Connection.lazy({ ...connectionOptions, channelArgs: directly, connectTimeout: withinMs });
+  const connection = Connection.lazy({
+    ...connectionOptions,
+    channelArgs: directly,
+    connectTimeout: withinMs,
+    interceptors: repeating(),
+  });
   try {
     await connection.ensureConnected();
   } catch (error) {
@@ -161,13 +167,48 @@ async function toConnectionError(
   );
 }
 
+/** A call that ends as it starts. */
+const cancelled: ConstructorParameters<typeof InterceptingCall>[0] = {
+  start: (_metadata, listener) =>
+    listener?.onReceiveStatus?.({
+      code: status.CANCELLED,
+      details: 'the connection was closed',
+      metadata: new Metadata(),
+    }),
+  cancelWithStatus() {},
+  getPeer: () => '',
+  sendMessageWithContext() {},
+  sendMessage() {},
+  startRead() {},
+  halfClose() {},
+  getAuthContext: () => null,
+};
+
+/**
+ * For a call that is made after its connection was closed. The channel throws then. Temporal's interceptor repeats a call
+ * from a timer, where nobody would catch that, and the process would end.
+ */
+const cancelAfterClose: Interceptor = (options, nextCall) => {
+  try {
+    return new InterceptingCall(nextCall(options));
+  } catch {
+    return new InterceptingCall(cancelled);
+  }
+};
+
+/** Repeats calls as Temporal's client does by default, until the connection is closed. */
+const repeating = (options?: Parameters<typeof defaultGrpcRetryOptions>[0]): Interceptor[] => [
+  makeGrpcRetryInterceptor(defaultGrpcRetryOptions(options)),
+  cancelAfterClose,
+];
+
 /**
  * Options for the ingress's connection: it forwards its backlog within a second after Temporal is back. By default the
  * pauses between attempts to connect grow to two minutes.
  */
 export const promptConnectionOptions = {
   channelArgs: { ...directly, 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 },
-  interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxIntervalMs: () => 500 }))],
+  interceptors: repeating({ maxIntervalMs: () => 500 }),
 } as const satisfies ConnectionOptions;
 
 const refused =

@@ -3,9 +3,16 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { connectClient, connectNative, loadTemporalSettings } from '../../src/temporal/connection.js';
+import { Connection } from '@temporalio/client';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import {
+  connectClient,
+  connectNative,
+  loadTemporalSettings,
+  promptConnectionOptions,
+} from '../../src/temporal/connection.js';
 import { encodedKey } from '../settings/env.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'faretrail-temporal-'));
@@ -102,3 +109,31 @@ describe.each(Object.entries({ client: connectClient, worker: connectNative }))(
     );
   },
 );
+
+/** Nothing listens there, so that a call is repeated after growing pauses. */
+const nowhere = '127.0.0.1:1';
+
+describe('a connection that is closed during an outage', () => {
+  const uncaught: unknown[] = [];
+  const note = (error: unknown) => uncaught.push(error);
+  // Vitest would report what nobody catches by itself; this test has to see it first.
+  const others = process.listeners('uncaughtException');
+  beforeAll(() => {
+    process.removeAllListeners('uncaughtException').on('uncaughtException', note);
+  });
+  afterAll(() => {
+    process.removeAllListeners('uncaughtException');
+    for (const listener of others) process.on('uncaughtException', listener);
+  });
+
+  it.each([50, 150, 400, 800])('throws nothing later, when it is closed after %i ms', async (afterMs) => {
+    const connection = Connection.lazy({ address: nowhere, ...promptConnectionOptions });
+    const call = connection.withDeadline(Date.now() + 5_000, () => connection.workflowService.getClusterInfo({}));
+    const ended = call.catch((error: unknown) => error);
+    await sleep(afterMs);
+    await connection.close();
+    expect(await ended, 'the call ends with the connection, before its deadline').toMatchObject({ code: 1 });
+    await sleep(600); // no pause between two attempts is longer
+    expect(uncaught).toEqual([]);
+  });
+});
