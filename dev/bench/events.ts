@@ -104,7 +104,7 @@ function toMeasures(results: readonly Record<Manner, RideCost>[]): Measure[] {
   const endLost = pollsOf(all.slice(0, -1));
   const plainPolls = polled.polls + 1; // the first one at once
   const measure = (what: string, of: (result: Record<Manner, RideCost>) => [number, number], unit = ''): Measure => ({
-    ...{ name: `4-hour ride, 8 statuses, default pace, ${what}`, unit, better: 'lower' },
+    ...{ name: `4-hour order, 8 statuses, default pace, ${what}`, unit, better: 'lower' },
     rounds: results.map(of).map(([faretrail, plain]) => ({ faretrail, plain })),
   });
   const counted = (manner: 'polled' | 'announced', what: string, key: 'events' | 'actions'): Measure =>

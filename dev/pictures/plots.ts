@@ -30,10 +30,10 @@ export const plots: Record<string, Plot> = {
     subtitle: 'Less is better: histories are stored, replayed and paid for.',
     panels: [
       {
-        title: 'Events of a 4-hour ride (8 statuses, default pace)',
+        title: 'Events of a 4-hour order (8 statuses, default pace)',
         bench: 'follow',
         beside: 'plain tracker',
-        rows: { '4-hour ride, 8 statuses, default pace, polled: events': '' },
+        rows: { '4-hour order, 8 statuses, default pace, polled: events': '' },
         unit: 'events',
       },
       {

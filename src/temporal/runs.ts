@@ -84,12 +84,8 @@ export function runOf<W extends Workflow>(client: Client, workflowId: string, ru
       const name = typeof definition === 'string' ? definition : definition.name;
       const send = (id: string) =>
         handle.executeUpdate<Answer, [unknown, ...unknown[]]>(name, { args: args as never, updateId: id });
-      return inTime(options, async () => {
-        const answered = askNextRun((id) => repeatWhenLost(() => send(id)), updateId);
-        const done = await orUndefined(answered.then((answer) => ({ answer })));
-        if (!done) throw await whyClosed(handle);
-        return done.answer;
-      });
+      const ask = () => askNextRun((id) => repeatWhenLost(() => send(id)), updateId);
+      return inTime(options, () => askAfterReset(handle, ask));
     },
     /** Needs no worker. False when there is no open run; `closed` says why. */
     signal: <Argument>(
@@ -120,6 +116,17 @@ async function whyClosed(handle: WorkflowHandle): Promise<FaretrailClientError> 
   const { workflowId } = handle;
   if ((await describe(handle)) === undefined) return notFound(workflowId);
   return new FaretrailClientError('AlreadyEnded', `${workflowId} has ended; its result tells how`);
+}
+
+/** When an operator resets a run, the server finds no update that it had just sent to the run's former execution. */
+async function askAfterReset<Answer>(handle: WorkflowHandle, ask: () => Promise<Answer>): Promise<Answer> {
+  for (let left = tries; ; left -= 1) {
+    const done = await orUndefined(ask().then((answer) => ({ answer })));
+    if (done) return done.answer;
+    const isOpen = left > 1 && (await describe(handle))?.isOpen;
+    if (!isOpen) throw await whyClosed(handle);
+    await sleep(pauseMs);
+  }
 }
 
 /** Undefined where the server finds no run, or no open run that could take a message. */

@@ -36,7 +36,8 @@ function turningAway(...refusals: Error[]) {
     if (refusal) throw refusal;
     return 'done';
   };
-  const client = { workflow: { getHandle: () => ({ executeUpdate: send, query: send }) } };
+  const handle = { workflowId: 'order/a/1', executeUpdate: send, query: send, describe: standing('RUNNING') };
+  const client = { workflow: { getHandle: () => handle } };
   return { run: runOf(client as unknown as Client, 'order/a/1'), sent };
 }
 
@@ -97,6 +98,13 @@ it('a query that came ahead of a task is sent again, a query that the run does n
 });
 
 const notFound = new WorkflowNotFoundError('not found', 'order/a/1', undefined);
+
+it('an update that the server no longer finds, since an operator has reset the run, is sent to the run that goes on', async () => {
+  const { run, sent } = turningAway(notFound, notFound);
+  expect(await run.update('refreshOrder', [])).toBe('done');
+  expect(sent).toHaveLength(3);
+});
+
 const lostConnection = new Error('the connection is lost');
 /** What a call to Temporal rejects with whose deadline is over. */
 const late = answered(4);

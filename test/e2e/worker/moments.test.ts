@@ -6,6 +6,7 @@ import { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { parkedDeliveryId, subscriptionId } from '../../../src/domain/workflow-ids.js';
+import { runOf } from '../../../src/temporal/runs.js';
 import { newDelivery } from '../../support/delivery/deliveries.js';
 import { isLong } from '../../support/long.js';
 import { resetPoints, resetRun } from '../../support/operator.js';
@@ -293,7 +294,8 @@ describe('before any worker runs', () => {
   });
 });
 
-it('an update beside a reset of its run is answered', async () => {
+/** The answers to updates that are sent while an operator resets the run of an order. */
+async function besideReset(ask: (run: WorkflowHandle) => Promise<string>): Promise<string[]> {
   const run = await order();
   await sleep(1_500);
   const { runId } = await run.describe();
@@ -301,9 +303,21 @@ it('an update beside a reset of its run is answered', async () => {
   const reset = resetRun(stack.client, { workflowId: run.workflowId, runId }, point);
   const answers = [0, 20, 60].map(async (ms) => {
     await sleep(ms);
-    return await answerTo(run, 'refreshOrder', []).catch(({ message }: Error) => message);
+    return await ask(run).catch(({ message }: Error) => message);
   });
   await reset;
+  return await Promise.all(answers);
+}
+
+it('an update beside a reset of its run is answered', async () => {
+  const answers = await besideReset((run) => answerTo(run, 'refreshOrder', []));
   // The server itself answers one that it had just sent to the run that it ends: there is none.
-  for (const answer of await Promise.all(answers)) expect(['result', 'not found', ...ours]).toContain(answer);
+  for (const answer of answers) expect(['result', 'not found', ...ours]).toContain(answer);
+});
+
+it('an update by our client beside a reset of its run goes to the run that goes on', async () => {
+  const ask = ({ workflowId }: WorkflowHandle) =>
+    runOf(stack.client, workflowId).update('refreshOrder', [], { withinMs: 60_000 });
+  const asked = Array.from({ length: 6 }, () => besideReset(async (run) => (await ask(run), 'result')));
+  for (const answer of (await Promise.all(asked)).flat()) expect(answer).toBe('result');
 });
