@@ -22,9 +22,9 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: needServers,
           env: { TZ: 'UTC' },
-          expect: { poll: { timeout: 60_000 } },
-          testTimeout: 120_000, // bounds a hang; no test is to fail because the machine is busy
-          hookTimeout: 120_000,
+          expect: { poll: { timeout: 180_000 } },
+          testTimeout: 600_000, // bounds a hang; no test is to fail because the machine is busy
+          hookTimeout: 600_000,
           sequence: { groupOrder: 0 },
         },
       },
@@ -38,9 +38,9 @@ export default defineConfig({
           exclude: process.env.FARETRAIL_TEST_TEMPORAL ? devServerTests() : [],
           globalSetup: ['test/setup/global-setup.ts'],
           env: { TZ: 'UTC' },
-          expect: { poll: { timeout: 60_000, interval: 150 } },
-          testTimeout: 120_000, // a first workflow task on two busy cores takes seconds
-          hookTimeout: 120_000,
+          expect: { poll: { timeout: 180_000, interval: 150 } },
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
           sequence: { groupOrder: 1 }, // after the unit tests, whose load would spoil their timing
         },
       },

@@ -90,7 +90,7 @@ async function requested(order: object = newRide()) {
 const slowlyMs = isLong ? 15_000 : 6_000;
 
 it('a workflow in another namespace is answered by a slow service, too, and does not delay other calls meanwhile', {
-  timeout: 90_000,
+  timeout: 600_000,
 }, async () => {
   stack.sandbox.setRideSettings({ script: goesOn });
   const other = await requested();

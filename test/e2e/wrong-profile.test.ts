@@ -121,7 +121,7 @@ async function ended({ handle }: { handle: RideRun }, made: () => { orderId: str
 }
 
 it('whatever is wrong in the profile, whatever fault comes, whenever it is repaired: nothing is lost, stuck or booked twice', {
-  timeout: isLong ? 3_600_000 : 120_000,
+  timeout: isLong ? 3_600_000 : 600_000,
 }, async () => {
   wrong.sandbox.setRideSettings({ script: lifeOf(['Pending', 'Routing']), forgetsRequestIds: true });
   const onSandbox = (profile: object) => ({

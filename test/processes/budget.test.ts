@@ -86,7 +86,7 @@ async function eachIsReadAfter(instant: number, followed: string[]): Promise<voi
     const read = new Set(fleet.sandbox.ledger({ operation: 'orderDetails', since }).map(({ orderId }) => orderId));
     return followed.filter((orderId) => !read.has(orderId));
   };
-  await expect.poll(unread, { timeout: 120_000 }).toEqual([]);
+  await expect.poll(unread, { timeout: 300_000 }).toEqual([]);
 }
 
 /** How long until a call that a caller waits for reaches the service, in milliseconds. */

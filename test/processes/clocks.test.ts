@@ -56,7 +56,7 @@ it.concurrent.for<[string, number]>([
 ])(
   'while the wall clock of a worker steps %s, orders are polled, changes are found, and the lateness is true',
   {
-    timeout: 4 * minute,
+    timeout: 10 * minute,
   },
   async ([, stepMs], test) => {
     const { fleet, runs, setClock, servedWithin, latenessSeconds } = await startShiftedWorker(test, 0, 900);
@@ -84,7 +84,7 @@ it.concurrent.for<[string, number, number]>([
 ])(
   'tokens serve within 30 s while the wall clock of a worker is an hour %s',
   {
-    timeout: 4 * minute,
+    timeout: 10 * minute,
   },
   async ([, firstMs, thenMs], test) => {
     const tokenLifetimeSeconds = 15; // so that tokens are published under each of the clocks

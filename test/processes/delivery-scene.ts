@@ -62,7 +62,7 @@ export async function openDeliveryScene(more: WorkerEnv = {}, requestsPerSecond?
 }
 
 /** Resolves once an address is in force. */
-export async function active(handle: SubscriptionHandle, timeout = 60_000): Promise<SubscriptionStatus> {
+export async function active(handle: SubscriptionHandle, timeout = 180_000): Promise<SubscriptionStatus> {
   const isActive = async () => expect((await handle.query(subscriptionStatusQuery)).state).toBe('active');
   await vi.waitFor(isActive, { timeout, interval: 200 }); // also outside of a test
   return await handle.query(subscriptionStatusQuery);

@@ -66,7 +66,7 @@ it(`worker processes that hold both accounts, or one of them, make one token req
   const handles = await fleet.followOrders(size.orders, [['Driving', 0]]);
   const many = expect.toSatisfy((reads: number) => reads >= 100);
   await expect
-    .poll(() => fleet.sandbox.counts().byOperation, { timeout: 150_000 })
+    .poll(() => fleet.sandbox.counts().byOperation, { timeout: 300_000 })
     .toMatchObject({ orderStatus: many, orderDetails: many });
 
   const enough = expect.toSatisfy((count: number) => count > renewals);

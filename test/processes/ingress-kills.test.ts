@@ -87,7 +87,7 @@ it('no acknowledged delivery is lost, however often the ingress is killed and Te
   });
   await Promise.all([...Array.from({ length: senders }, () => sendAll(url)), kills, outages]);
   expect(acknowledged.size).toBe(size.deliveries);
-  await expect.poll(() => ingress.metric('faretrail_journal_deliveries'), { timeout: 120_000, interval: 200 }).toBe(0);
+  await expect.poll(() => ingress.metric('faretrail_journal_deliveries'), { timeout: 300_000, interval: 200 }).toBe(0);
   await ingress.stop();
 
   const arrived = await arrivedAt(site.client, orderIds);

@@ -11,7 +11,7 @@ type RideOperation = 'createOrder' | 'updateOrder' | 'cancelOrder' | 'orderRecei
 
 /** Waits for a condition; while there is no worker, a query may fail. */
 const until = (what: string, isSo: () => boolean | Promise<boolean>): Promise<void> =>
-  vi.waitFor(async () => expect(await isSo(), `not yet: ${what}`).toBe(true), { timeout: 150_000, interval: 25 });
+  vi.waitFor(async () => expect(await isSo(), `not yet: ${what}`).toBe(true), { timeout: 300_000, interval: 25 });
 
 const activities = 2; // TASK_QUEUE_TYPE_ACTIVITY
 const waiting = 1; // PENDING_ACTIVITY_STATE_SCHEDULED
@@ -132,7 +132,7 @@ async function rideThrough(scene: RideStepScene, { during, prepare, arrive, rele
 
 it.concurrent.each([quick, ...(isLong ? slow : [])].map((gap) => [gap.between, gap] as const))(
   'one order, changed, cancelled and its receipt read when the worker dies between %s',
-  { timeout: 280_000 },
+  { timeout: 600_000 },
   async (_between, gap) => {
     const scene = await startRideStepScene();
     try {

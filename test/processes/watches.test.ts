@@ -19,7 +19,7 @@ const fleet = useFleet(3, {
   env: { FARETRAIL_POLL_ACTIVE_MS: '5000', FARETRAIL_POLL_RESERVED_MS: '5000' },
 });
 
-const patiently = { timeout: 60_000, interval: 100 };
+const patiently = { timeout: 180_000, interval: 100 };
 const polls = (since: number) =>
   fleet.sandbox.ledger({ operation: 'orderStatus', since: new Date(since).toISOString() });
 const pidOf = async (): Promise<number> =>
@@ -37,7 +37,7 @@ async function holder(): Promise<WorkerProcess> {
 async function allPolledSince(since: number, count: number): Promise<number> {
   await vi.waitFor(
     () => expect(new Set(polls(since).map(({ orderId }) => orderId)).size).toBeGreaterThanOrEqual(count),
-    { ...patiently, timeout: 90_000 },
+    { ...patiently, timeout: 270_000 },
   );
   return Date.now() - since;
 }

@@ -3,4 +3,4 @@
  * side by side, where `expect.poll` does not know which test it belongs to. Longer than 30 s: a call whose task a busy
  * server lost is missed after its start-to-close time-out of 30 s, and made again then. Each look costs the server a call, often a workflow task.
  */
-export const patient = { timeout: 60_000, interval: 150 } as const;
+export const patient = { timeout: 180_000, interval: 150 } as const;

@@ -74,7 +74,7 @@ describe.skipIf(!chromium)('in a browser', () => {
       await page.reload();
       return await row.getByText('HTTP 400').count();
     };
-    await expect.poll(shown, { timeout: 60_000 }).toBe(1);
+    await expect.poll(shown, { timeout: 180_000 }).toBe(1);
     await row.getByText('Send again', { exact: true }).click();
     expect(await page.evaluate('document.querySelector(".wide").scrollLeft')).toBe(0); // a phone shows the button
     await row.getByRole('button').click();

@@ -80,7 +80,7 @@ describe('a button of the desk', () => {
     const { orderId } = await order('another trip');
     const first = await parked();
     const listed = () => createBrowser(desk.origin).get('/');
-    await expect.poll(listed, { timeout: 60_000 }).toContain(`href="${first}"`);
+    await expect.poll(listed, { timeout: 180_000 }).toContain(`href="${first}"`);
     expect((await press(first, 'route', { orderId: 'a/b' })).note).toContain('must not hold');
     expect((await press(first, 'route', { orderId })).note).toBe('The order has the delivery.');
     const second = await parked();
@@ -93,7 +93,7 @@ describe('a button of the desk', () => {
     const page = () => createBrowser(desk.origin).get('/notices');
     const row = async () =>
       (await page()).split('<tr>').find((one) => one.includes(new URL(receiver.origin).host)) ?? '';
-    await expect.poll(row, { timeout: 60_000 }).toContain('HTTP 400'); // other files lose notices, too
+    await expect.poll(row, { timeout: 180_000 }).toContain('HTTP 400'); // other files lose notices, too
     const [id = '', missedAt = ''] = [...(await row()).matchAll(/name="(?:id|missedAt)" value="([^"]+)"/g)].map(
       ([, value]) => value,
     );

@@ -295,7 +295,7 @@ describe.concurrent('runs of every type', () => {
     expect(await refusal(runs.order.executeUpdate('noSuchUpdate', { args: [raw('')] }))).not.toBe('taken');
   });
 
-  it.sequential('go on after signals that cannot be decoded, or are of no shape', { timeout: 180_000 }, async () => {
+  it.sequential('go on after signals that cannot be decoded, or are of no shape', { timeout: 600_000 }, async () => {
     const first = await nextToken(runs.lease, null);
     await send('signal', { ...undecodable, ...readable }, (handle, name, value) => handle.signal(name, value));
     await Promise.all(handles.map((handle) => handle.signal('noSuchSignal', undecodable.NaN)));

@@ -47,7 +47,7 @@ const shownNotices = (handle: FollowHandle) => shownOf(noticesOf(stack, handle))
 
 const newPath = (): string => `/${randomUUID()}`;
 
-const takes = (path: string, statuses: string[], timeout = 60_000): Promise<void> =>
+const takes = (path: string, statuses: string[], timeout = 180_000): Promise<void> =>
   vi.waitFor(() => expect(receiver.taken(path)).toEqual(statuses), { ...patient, timeout });
 const showsNotices = (handle: FollowHandle, what: string | RegExp): Promise<void> =>
   vi.waitFor(async () => expect(await shownNotices(handle)).toMatch(what), patient);

@@ -20,7 +20,7 @@ import { usePostgres } from '../../support/store/postgres.js';
 import { startFleet } from '../../support/worker/fleet.js';
 
 /** The run knows its order, or asks a person about it. */
-const isDecided = (run: RideRun, timeout = 60_000): Promise<void> =>
+const isDecided = (run: RideRun, timeout = 180_000): Promise<void> =>
   vi.waitFor(
     async () => {
       const { orderId, attention } = await standingOf(run);
@@ -33,7 +33,7 @@ const isDecided = (run: RideRun, timeout = 60_000): Promise<void> =>
 describe.concurrent('a service', () => {
   const stack = useOrderStack();
 
-  it.sequential('gets one create of a ride whose run is reset to each of its tasks', { timeout: 240_000 }, async () => {
+  it.sequential('gets one create of a ride whose run is reset to each of its tasks', { timeout: 600_000 }, async () => {
     const { handle, requestId } = await rideUnderWay(stack, {}, { script: goesOn });
     await handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'x' } }] }).catch(() => undefined);
     const run = { workflowId: handle.workflowId, runId: handle.firstExecutionRunId };
@@ -118,7 +118,7 @@ describe.concurrent('a service', () => {
 const postgres = usePostgres();
 it.concurrent.each(['cancelRide', 'reset'] as const)(
   'a worker dies during a create, and somebody does this to its activity or its ride: %s',
-  { timeout: 240_000 },
+  { timeout: 600_000 },
   async (action) => {
     const fleet = await startFleet(1, { env: { FARETRAIL_STORE_URL: postgres.url } });
     const { sandbox, client } = fleet;
@@ -127,7 +127,7 @@ it.concurrent.each(['cancelRide', 'reset'] as const)(
       sandbox.setFault({ kind: 'slow', operation: 'createOrder', delayMs: 4_000, times: 1 });
       const requestId = randomUUID();
       const { handle } = await requestedRide(fleet.place, { requestId });
-      await vi.waitFor(() => expect(createsOf(fleet, requestId).length).toBe(1), { timeout: 60_000, interval: 20 });
+      await vi.waitFor(() => expect(createsOf(fleet, requestId).length).toBe(1), { timeout: 180_000, interval: 20 });
       if (action === 'cancelRide') void handle.executeUpdate(action).catch(() => undefined);
       await sleep(500);
       await fleet.workers[0]?.kill();

@@ -225,7 +225,7 @@ describe.concurrent('many messages', () => {
 const gaveWay = { seed: 476498330, path: '0', numRuns: 1 };
 
 it('an order keeps its promises however changes, deliveries, reads, restarts, mistaken ends and continued runs interleave', {
-  timeout: isLong ? 1_800_000 : 120_000,
+  timeout: isLong ? 1_800_000 : 600_000,
 }, async () => {
   const property = fc.asyncProperty(deliveryCourses, async (courses) => {
     await Promise.all(courses.map((steps) => goThroughDeliveries(stack, steps)));

@@ -102,7 +102,7 @@ const actions = isLong ? (Object.keys(activityActions) as ActivityAction[]) : ([
 // The server notices a dead worker only when the time of its request is over, after 70 s.
 it.runIf(isLong).each(actions)(
   'a worker dies during a request for a subscription and an operator does this to its activity: %s',
-  { timeout: 240_000 },
+  { timeout: 600_000 },
   async (action) => {
     const { fleet } = scene;
     const before = subscribersTo('status_changed').length;
@@ -110,14 +110,14 @@ it.runIf(isLong).each(actions)(
     fleet.sandbox.setFault({ kind: 'slowBody', operation: 'createSubscriber', durationMs, times: 1 });
     const run = await scene.subscribe('status_changed', publicUrl);
     await vi.waitFor(() => expect(subscribersTo('status_changed').length).toBeGreaterThan(before), {
-      timeout: 60_000,
+      timeout: 180_000,
       interval: 20,
     });
     await fleet.workers.at(-1)?.kill();
     const act = () => actOn(fleet.client, run.workflowId, 'createSubscriber', action);
     await act();
     const isUnderWay = async () => (await pendingOf(run)).some(({ state }) => state === started);
-    await vi.waitFor(async () => expect(await isUnderWay()).toBe(false), { timeout: 90_000, interval: 500 });
+    await vi.waitFor(async () => expect(await isUnderWay()).toBe(false), { timeout: 180_000, interval: 500 });
     if ((await pendingOf(run)).length > 0) await act(); // it waits for another attempt
     await fleet.addWorker();
     await active(run, 150_000);

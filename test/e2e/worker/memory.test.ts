@@ -53,6 +53,6 @@ async function followSome(stack: OrderStack, count: number, all: number): Promis
   await Promise.all(Array.from({ length: count }, follow));
   const shown = `RideStatus = "Reserved" AND TaskQueue = "${stack.config.taskQueue}"`;
   await expect
-    .poll(async () => (await stack.client.workflow.count(shown)).count, { interval: 500, timeout: 200_000 })
+    .poll(async () => (await stack.client.workflow.count(shown)).count, { interval: 500, timeout: 240_000 })
     .toBe(all);
 }

@@ -103,7 +103,7 @@ export async function onSkippedTime(stack: TimeSkippingStack, task: RunnerTask, 
  * (see `skipsTime`), which shows as a test that never ends; then a second try must have a new server. A test that fails
  * in any other way is not tried again.
  */
-export const virtualTime = { timeout: 90_000, retry: { count: 2, condition: /^Test timed out/ } };
+export const virtualTime = { timeout: 180_000, retry: { count: 2, condition: /^Test timed out/ } };
 
 export async function startTimeSkippingStack(more: WorkerEnv = {}) {
   quietRuntime();

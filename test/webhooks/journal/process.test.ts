@@ -74,7 +74,7 @@ it('a journal holds every acknowledged delivery after kills with -9 at random in
 const hasPrlimit = spawnSync('prlimit', ['--version']).status === 0;
 const boundedTo = (kilobytes: number) => ['bash', '-c', `trap '' XFSZ; ulimit -S -f ${kilobytes}; exec "$@"`, '-'];
 const bounded = boundedTo(8_192);
-const patience = { timeout: 60_000 };
+const patience = { timeout: 180_000 };
 
 describe.skipIf(!hasPrlimit)('a disk without room', () => {
   it('a journal on a full disk refuses, says why, and takes deliveries again by itself once there is room', async () => {
