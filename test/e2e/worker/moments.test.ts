@@ -316,8 +316,10 @@ it('an update beside a reset of its run is answered', async () => {
 });
 
 it('an update by our client beside a reset of its run goes to the run that goes on', async () => {
-  const ask = ({ workflowId }: WorkflowHandle) =>
-    runOf(stack.client, workflowId).update('refreshOrder', [], { withinMs: 60_000 });
-  const asked = Array.from({ length: 6 }, () => besideReset(async (run) => (await ask(run), 'result')));
+  const ask = async ({ workflowId }: WorkflowHandle) => {
+    await runOf(stack.client, workflowId).update('refreshOrder', [], { withinMs });
+    return 'result';
+  };
+  const asked = Array.from({ length: 6 }, () => besideReset(ask));
   for (const answer of (await Promise.all(asked)).flat()) expect(answer).toBe('result');
 });
