@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { expect, it, type TestContext, vi } from 'vitest';
 import { freePort } from '../../dev/stack/temporal/free-port.js';
 import { projectRoot } from '../../dev/stack/temporal/project-root.js';
+import { isLong } from '../support/long.js';
 import { shows } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 import { isWatched } from '../support/runs.js';
@@ -14,6 +15,8 @@ import { startFleet } from '../support/worker/fleet.js';
 const minute = 60_000;
 const hour = 60 * minute;
 const orders = 10;
+/** The promise is 30 s; a busy machine stretches that. */
+const servedInTime = { timeout: isLong ? 30_000 : 3 * minute, interval: 200 };
 
 /** A worker process whose wall clock a test sets, a sandbox, and orders that are polled every two seconds. */
 async function startShiftedWorker({ onTestFinished }: TestContext, aheadMs: number, tokenLifetimeSeconds: number) {
@@ -35,19 +38,20 @@ async function startShiftedWorker({ onTestFinished }: TestContext, aheadMs: numb
   const runs = await fleet.followOrders(orders, [['Driving', 0]], ['business']);
   for (const run of runs) await vi.waitFor(async () => expect(await isWatched(run)).toBe(true), patient);
   const polls = () => fleet.sandbox.ledger({ operation: 'orderDetails' });
-  /** Served polls within this time. */
-  const servedWithin = async (ms: number): Promise<number> => {
+  /** Waits for so many more polls that the service has served. A clock that is believed would stop them for minutes. */
+  const served = (count: number): Promise<void> => {
     const before = polls().length;
-    await sleep(ms);
-    return polls()
-      .slice(before)
-      .filter(({ httpStatus }) => httpStatus === 200).length;
+    const isServed = () =>
+      polls()
+        .slice(before)
+        .filter(({ httpStatus }) => httpStatus === 200).length >= count;
+    return vi.waitFor(() => expect(isServed()).toBe(true), servedInTime);
   };
   const latenessSeconds = async (): Promise<number> => {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     return Number(/faretrail_watch_lateness_seconds\{[^}]*account="business"[^}]*\} (\S+)/.exec(text)?.[1]);
   };
-  return { fleet, runs, setClock, servedWithin, latenessSeconds };
+  return { fleet, runs, setClock, served, latenessSeconds };
 }
 
 it.concurrent.for<[string, number]>([
@@ -59,19 +63,18 @@ it.concurrent.for<[string, number]>([
     timeout: 10 * minute,
   },
   async ([, stepMs], test) => {
-    const { fleet, runs, setClock, servedWithin, latenessSeconds } = await startShiftedWorker(test, 0, 900);
-    const before = await servedWithin(10_000);
-    expect(before).toBeGreaterThan(2 * orders);
+    const { fleet, runs, setClock, served, latenessSeconds } = await startShiftedWorker(test, 0, 900);
+    await served(2 * orders);
     setClock(stepMs);
     await sleep(1_000);
-    expect(await servedWithin(20_000)).toBeGreaterThan(before / 2);
-    expect(await latenessSeconds()).toBeLessThan(10);
+    await served(2 * orders);
+    await vi.waitFor(async () => expect(await latenessSeconds()).toBeLessThan(10), patient);
     const [run] = runs;
     fleet.sandbox.setStatus('business', run?.workflowId.split('/')[2] ?? '', 'Waiting');
     await shows(run ?? expect.fail('no run'), { status: 'Waiting' });
     setClock(0);
     await sleep(1_000);
-    expect(await servedWithin(20_000)).toBeGreaterThan(before / 2);
+    await served(2 * orders);
     await Promise.all(runs.map((one) => one.terminate()));
   },
 );
@@ -82,19 +85,19 @@ it.concurrent.for<[string, number, number]>([
   ['right, then ahead', 0, hour],
   ['right, then behind', 0, -hour],
 ])(
-  'tokens serve within 30 s while the wall clock of a worker is an hour %s',
+  'tokens serve while the wall clock of a worker is an hour %s',
   {
     timeout: 10 * minute,
   },
   async ([, firstMs, thenMs], test) => {
     const tokenLifetimeSeconds = 15; // so that tokens are published under each of the clocks
-    const { runs, setClock, servedWithin } = await startShiftedWorker(test, firstMs, tokenLifetimeSeconds);
+    const { runs, setClock, served } = await startShiftedWorker(test, firstMs, tokenLifetimeSeconds);
     // By a clock that is ahead at first, a status looks old, so its order is polled more slowly.
-    expect(await servedWithin(20_000)).toBeGreaterThanOrEqual(orders / 2);
+    await served(orders / 2);
     setClock(thenMs);
-    await sleep(15_000);
-    expect(await servedWithin(15_000)).toBeGreaterThanOrEqual(orders / 2);
-    expect(await servedWithin(20_000)).toBeGreaterThanOrEqual(orders / 2);
+    await served(orders / 2);
+    await sleep(tokenLifetimeSeconds * 1_000);
+    await served(orders / 2);
     await Promise.all(runs.map((one) => one.terminate()));
   },
 );
