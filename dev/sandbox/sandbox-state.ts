@@ -4,6 +4,7 @@ import { createFaultBoard, type FaultBoard, seededRandom } from './faults.js';
 import { createLedger, type Ledger } from './ledger.js';
 import { createOrderBook, type OrderBook, type StatusShape } from './order/orders.js';
 import type { OtherAnswers } from './other-answers.js';
+import { createQuotes, type Quotes } from './ride/quotes.js';
 import { createReferenceCodes, type ReferenceCodes } from './ride/reference-codes.js';
 import { createRides, type Rides } from './ride/rides.js';
 import { changed, defaultRideSettings, type RideChange, RideChangeSchema, type RideSettings } from './ride/settings.js';
@@ -57,6 +58,7 @@ export interface SandboxState {
   deliveries: Deliveries;
   rideSettings: RideSettings;
   rides: Rides;
+  quotes: Quotes;
   referenceCodes: ReferenceCodes;
   otherAnswers: OtherAnswers;
   speed: number;
@@ -96,6 +98,7 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
     deliveries,
     rideSettings: changed(defaultRideSettings, RideChangeSchema.parse(options.rides ?? {})),
     rides,
+    quotes: createQuotes(),
     referenceCodes: createReferenceCodes(),
     otherAnswers: options.otherAnswers ?? {},
     speed,

@@ -7,6 +7,7 @@ import type { LedgerEntry } from './ledger.js';
 import { orderEndpoints } from './order/endpoints.js';
 import { otherwise } from './other-answers.js';
 import { rideEndpoints } from './ride/endpoints.js';
+import { quoteEndpoints } from './ride/estimates.js';
 import { receiptEndpoints } from './ride/receipts.js';
 import type { SandboxState } from './sandbox-state.js';
 import { subscriberEndpoints } from './subscription/endpoints.js';
@@ -19,6 +20,7 @@ export function addServiceRoutes(app: FastifyInstance, state: SandboxState): voi
     orderEndpoints,
     receiptEndpoints,
     companyEndpoints,
+    quoteEndpoints,
     rideEndpoints,
     subscriberEndpoints,
   ];

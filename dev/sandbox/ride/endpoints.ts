@@ -48,7 +48,7 @@ function answerCreate(state: SandboxState, call: ServiceCall): Answer {
   const before = rideSettings.forgetsRequestIds ? undefined : rides.repeated(requestId, call.body);
   if (before?.isSame) return createdAnswer(state, 200, before.orderId);
   if (before) return errorAnswer(409, 'REQUEST_ID_REUSED', 'this X-Request-ID came with another body before');
-  const refused = refuseOrder(data, rideSettings, Date.now());
+  const refused = refuseOrder(data, rideSettings, Date.now()) ?? state.quotes.refuse(data, rideSettings);
   if (refused) return refused;
   const { orderId } = rides.add(data, call.body, requestId, rideSettings);
   return createdAnswer(state, 201, orderId);

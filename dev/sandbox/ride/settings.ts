@@ -16,6 +16,10 @@ export const RideSettingsSchema = z.strictObject({
   /** Ids of the reference fields that an order must name. */
   mandatoryReferences: z.array(z.int()),
   mandatoryDestination: z.boolean(),
+  /** How long a quote lives, at any speed. */
+  quoteLivesMs: Ms,
+  /** Does every order need a quote? */
+  quoteRequired: z.boolean(),
   /** When there is a receipt, after the end of the order. */
   receiptAfterMs: Ms,
   /** When the service calculates it again, after the end of the order; null: never. */
@@ -34,6 +38,8 @@ export const defaultRideSettings: RideSettings = {
   cancelTakesMs: 0,
   mandatoryReferences: [],
   mandatoryDestination: false,
+  quoteLivesMs: 120_000,
+  quoteRequired: false,
   receiptAfterMs: 0,
   receiptChangesAfterMs: 1_800_000,
 };
