@@ -5,6 +5,7 @@ import { createLedger, type Ledger } from './ledger.js';
 import { createOrderBook, type OrderBook } from './order/orders.js';
 import type { OtherAnswers } from './other-answers.js';
 import { sandboxProducts } from './ride/catalogue.js';
+import { createQuotes, type Quotes } from './ride/quotes.js';
 import { receiptTimes } from './ride/receipt-bodies.js';
 import { createReferenceCodes, type ReferenceCodes } from './ride/reference-codes.js';
 import { createRides, type Rides } from './ride/rides.js';
@@ -56,6 +57,7 @@ export interface SandboxState {
   deliveries: Deliveries;
   rideSettings: RideSettings;
   rides: Rides;
+  quotes: Quotes;
   referenceCodes: ReferenceCodes;
   otherAnswers: OtherAnswers;
   speed: number;
@@ -98,6 +100,7 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
     deliveries,
     rideSettings: changed(defaultRideSettings, RideChangeSchema.parse(options.rides ?? {})),
     rides,
+    quotes: createQuotes(),
     referenceCodes: createReferenceCodes(),
     otherAnswers: options.otherAnswers ?? {},
     speed,

@@ -9,6 +9,7 @@ import { interfaceOf } from './operations.js';
 import { orderEndpoints } from './order/endpoints.js';
 import { otherwise } from './other-answers.js';
 import { rideEndpoints } from './ride/endpoints.js';
+import { quoteEndpoints } from './ride/estimates.js';
 import { receiptEndpoints } from './ride/receipts.js';
 import { reportEndpoints } from './ride/reports.js';
 import type { SandboxState } from './sandbox-state.js';
@@ -23,6 +24,7 @@ export function addServiceRoutes(app: FastifyInstance, state: SandboxState): voi
     receiptEndpoints,
     reportEndpoints,
     companyEndpoints,
+    quoteEndpoints,
     rideEndpoints,
     subscriberEndpoints,
   ];

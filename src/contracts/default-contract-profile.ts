@@ -25,6 +25,7 @@ export const defaultContractProfile: ContractProfile = {
     },
     companySettings: ofCompany('GET', '/v1/companies/settings', { scope: 'order', success: [200] }),
     products: ofCompany('POST', '/v1/products', { scope: 'order', success: [200] }),
+    priceEstimate: ofCompany('POST', '/v1/price-estimate', { scope: 'order', success: [200, 201] }),
     createOrder: {
       ...ofCompany('POST', '/v1/orders', { scope: 'order', success: [200, 201] }),
       ...{ requestIdHeader: 'X-Request-ID', repeatable: false },

@@ -50,7 +50,7 @@ function answerCreate(state: SandboxState, call: ServiceCall): Answer {
   if (before?.isSame) return createdAnswer(200, before.orderId);
   if (before)
     return errorAnswer('business', 409, 'request_id_reused', 'This X-Request-ID came with another body before');
-  const refused = refuseOrder(data, rideSettings, Date.now());
+  const refused = refuseOrder(data, rideSettings, Date.now()) ?? state.quotes.refuse(data, rideSettings);
   if (refused) return refused;
   const { orderId } = rides.add(data, call.body, requestId, rideSettings);
   return createdAnswer(201, orderId);

@@ -19,6 +19,10 @@ export const RideSettingsSchema = z.strictObject({
   /** Ids of the reference fields that an order must name. */
   mandatoryReferences: z.array(z.int()),
   mandatoryDestination: z.boolean(),
+  /** How long a quote lives, at any speed. */
+  quoteLivesMs: Ms,
+  /** Does every order need a quote? */
+  quoteRequired: z.boolean(),
   /** When there is a receipt, after the end of the order. */
   receiptAfterMs: Ms,
   /** When the service calculates it again, after the end of the order. A `business_report` tells each of them, and the first receipt. */
@@ -36,6 +40,8 @@ export const defaultRideSettings: RideSettings = {
   cancelTakesMs: 0,
   mandatoryReferences: [],
   mandatoryDestination: false,
+  quoteLivesMs: 120_000,
+  quoteRequired: false,
   receiptAfterMs: 0,
   receiptChangesAfterMs: [30 * minute, 2 * day, 6 * day], // final within a week (published 2.3)
 };

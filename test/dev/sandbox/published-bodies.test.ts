@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { DeliveryRequestInput } from '../../../dev/sandbox/delivery/requests.js';
 import { signatureOf } from '../../../dev/sandbox/delivery/signature.js';
+import { sandboxProducts } from '../../../dev/sandbox/ride/catalogue.js';
 import { type Sandbox, sandboxCredentials, sandboxReferenceFields } from '../../../dev/sandbox/sandbox.js';
 import { published, publishedBytes } from '../../fixtures/published.js';
 import { newRide, stop } from './booking-calls.js';
@@ -151,6 +152,12 @@ describe('an answer has the members of its sample', () => {
   });
 
   it('of the company', async () => {
+    const trip = {
+      ...(published('business-price-estimate-request') as object),
+      product_id: sandboxProducts.standard.id,
+    };
+    const estimate = await ask('POST', '/v1/price-estimate', trip);
+    expect(shapeOf(estimate.json)).toEqual(shapeOf(published('business-price-estimate-response')));
     looksLike((await ask('GET', '/v1/companies/settings')).json, 'business-company-settings');
     const products = (await ask('POST', '/v1/products', { origin: { lat: 1, lng: 2 } })).json;
     expect(shapeOf((products as { products: { transportation: unknown } }).products.transportation)).toEqual(
