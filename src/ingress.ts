@@ -21,7 +21,6 @@ import {
 import { createForwarder } from './webhooks/forward/forwarder.js';
 import { createDirectForwarding, createStarts, type Room, type RoutingPorts } from './webhooks/forward/routing.js';
 import { createIntake, createLaterCheck, type DeliveryStore } from './webhooks/intake.js';
-import { JournalError } from './webhooks/journal/folder.js';
 import { openJournal } from './webhooks/journal/journal.js';
 import { createObserver, type IngressObserver } from './webhooks/observer.js';
 import { statusOf } from './webhooks/problems.js';
@@ -48,7 +47,6 @@ async function main(): Promise<void> {
       readCapability: createWebhookPaths(config.webhookKeys).readCapability,
       perSecond: config.deliveriesPerSecond,
     }),
-    challenge: config.profile.delivery.challenge,
     takeDelivery: tracing ? traceIntake(takeDelivery, tracing, statusOf) : takeDelivery,
     observer,
     readPage: metricsServer ? null : (path) => readPage(path, pages),
@@ -93,10 +91,7 @@ async function assemble(parts: Parts) {
   const reader = createBodyReader(profile);
   const routing = {
     port: tracing ? traceSignals(starts, tracing) : starts,
-    check: createLaterCheck({
-      ...{ reader, subscriptions, verification, sealer },
-      acceptEvent: (delivery) => store.acceptEvent(delivery),
-    }),
+    check: createLaterCheck({ subscriptions, verification, sealer }),
     onForwarded: metrics.countForwarded,
   };
   const store: IngressStore =
@@ -121,17 +116,14 @@ function tellUnread(logger: Logger, key: SubscriptionKey, error: unknown): never
 
 /** Where an ingress keeps deliveries, from the 2xx until Temporal has them. */
 interface IngressStore extends DeliveryStore {
-  /** The same for an event of a body that it has kept so far. */
-  acceptEvent: DeliveryStore['accept'];
   /** Stops forwarding and waits for what is under way; what is not forwarded stays in the journal. */
   close(): Promise<void>;
 }
 
 /** With the journal off: Temporal itself. */
 function openDirect(port: DeliveryPort, routing: RoutingPorts): IngressStore {
-  const accept = createDirectForwarding(routing);
   return {
-    ...{ accept, acceptEvent: accept },
+    accept: createDirectForwarding(routing),
     whyNotReady: () =>
       port.ping().then(
         () => null,
@@ -170,12 +162,6 @@ async function openStore(
   return {
     // Past the journal only a run that follows the order takes a delivery; others are refused.
     accept: (delivery) => (forwarder.hasRoomFor(delivery) ? journal.append(delivery) : forward(delivery)),
-    // A journal full of bodies with several events must empty, too.
-    acceptEvent: (delivery) =>
-      journal.append(delivery).catch((error: unknown) => {
-        if (error instanceof JournalError && error.code === 'JournalFull') return forward(delivery);
-        throw error;
-      }),
     whyNotReady: journal.whyUnwritable,
     async close() {
       await forwarder.stop(forwardLimitMs);

@@ -204,7 +204,7 @@ async function announcedOrder({ sandbox, start }: Site): Promise<void> {
 const limits = { receiptEveryMs: 2_000, receiptUnchangedMs: 4_000 };
 
 async function requestedRide({ sandbox, client, taskQueue }: Site, more: object): Promise<void> {
-  sandbox.setRideSettings({ script, receiptAfterMs: 0, receiptChangesAfterMs: null });
+  sandbox.setRideSettings({ script, receiptAfterMs: 0, receiptChangesAfterMs: [] });
   const input = { account, requestId: randomUUID(), order: rideBody(1_000), ...more };
   const { args, ...options } = rideStart(input, taskQueue);
   await client.workflow.execute('requestRide', { ...options, args: [...args, { limits }] });

@@ -98,7 +98,7 @@ async function measure(burst: Burst, place: BenchPlace, { heap, say }: BurstOpti
   const site = await openSite(place, {
     // Far more than two cores can send: an order is read at its first task, and again when it ends.
     ...{ workers: 1, cadence: pollEvery(rideLifeMs), nodeFlags: [`--max-old-space-size=${heap}`] },
-    sandbox: { rides: { script, receiptChangesAfterMs: null } },
+    sandbox: { rides: { script, receiptChangesAfterMs: [] } },
   });
   const address = site.env.TEMPORAL_ADDRESS ?? '';
   const connect = async () => new Client({ connection: await Connection.connect({ address }) });

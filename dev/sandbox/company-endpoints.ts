@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { type Answer, errorAnswer, jsonAnswer } from './answers.js';
+import { type Answer, errorAnswer, fieldError, jsonAnswer } from './answers.js';
 import { type Endpoint, withToken } from './endpoint.js';
 import { businessCheck, invalidBody, parsedBody } from './request-checks.js';
 import { productBodies, sandboxReferenceFields } from './ride/catalogue.js';
 import type { AddedCode } from './ride/reference-codes.js';
 import type { SandboxState } from './sandbox-state.js';
 
-/** What a company has: names and scopes given, the rest assumed. The answer to codes accepts or refuses each of them. */
+/** What a company has: names and scopes given, bodies published (2.3). The answer to codes accepts or refuses each of them. */
 export const companyEndpoints = (state: SandboxState): Endpoint[] => [
   withToken(state.tokens, {
     ...{ operation: 'companySettings', method: 'GET', url: '/v1/companies/settings' },
@@ -50,7 +50,9 @@ function answerProducts(body: unknown): Answer {
   const { data, error } = ProductsBody.safeParse(body);
   if (error) return invalidBody(error);
   if (Math.abs(data.origin.lat) > polarLatitude) {
-    return errorAnswer(422, 'AREA_NOT_SERVED', 'nothing can be ordered there', { details: { origin: 'not served' } });
+    return errorAnswer('business', 422, 'area_not_served', 'Nothing can be ordered there', {
+      fields: { origin: 'not served' },
+    });
   }
   const products = { transportation: productBodies('transportation'), delivery: productBodies('delivery') };
   return jsonAnswer(200, { products });
@@ -59,8 +61,8 @@ function answerProducts(body: unknown): Answer {
 const CodesBody = z.array(z.looseObject({})).min(1);
 
 function answerCodes({ referenceCodes }: SandboxState, referenceFieldId: string, body: unknown): Answer {
-  if (!sandboxReferenceFields.some(({ id }) => String(id) === referenceFieldId)) {
-    return errorAnswer(404, 'REFERENCE_FIELD_NOT_FOUND', 'no such reference field');
+  if (!sandboxReferenceFields.some(({ codesId }) => codesId === referenceFieldId.toLowerCase())) {
+    return errorAnswer('business', 404, 'reference_field_not_found', 'No such reference field');
   }
   const { data, error } = CodesBody.safeParse(body);
   if (error) return invalidBody(error);
@@ -71,12 +73,13 @@ function answerCodes({ referenceCodes }: SandboxState, referenceFieldId: string,
 }
 
 const reasons = {
-  INVALID_VALUE: 'must be letters and digits',
-  ALREADY_EXISTS: 'is an active code already',
+  invalid_format: 'Code valid characters are letters and 0-9',
+  already_exists: 'Code exists already',
 };
 
 function codeError(code: AddedCode, index: number): unknown[] {
   if (typeof code !== 'string') return [];
-  const reason = { code, title: reasons[code] };
-  return [{ index, ...reason, field_errors: [{ field: 'value', ...reason }] }];
+  const invalid = 'reference_code_invalid';
+  const field = fieldError('value', reasons[code], `${invalid}_${code}`);
+  return [{ index, code: invalid, title: 'Reference code validation failed', field_errors: [field] }];
 }

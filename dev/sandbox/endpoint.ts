@@ -59,14 +59,15 @@ export const withToken = (tokens: AccessTokens, operation: TokenOperation): Endp
   },
 });
 
-/** 401 unless the token is live (given). The code strings are assumed. */
-export function refuseToken(token: IssuedToken | undefined): Answer | undefined {
-  if (!token || token.revoked) return errorAnswer(401, 'INVALID_CREDENTIALS', 'no valid bearer token');
-  return Date.now() < token.expiresAt ? undefined : errorAnswer(401, 'TOKEN_EXPIRED', 'the token is expired');
+/** 401 unless the token is live (given). The codes are published at the partner interface. */
+export function refuseToken(at: RideInterface, token: IssuedToken | undefined): Answer | undefined {
+  if (!token || token.revoked) return errorAnswer(at, 401, 'invalid_credentials', 'No valid bearer token');
+  if (Date.now() < token.expiresAt) return undefined;
+  return errorAnswer(at, 401, 'token_expired', 'The access token has expired');
 }
 
 /** 403 for a token of the other interface, or without the scope of the operation (assumed). */
 export function refuseScope(token: IssuedToken | undefined, at: RideInterface, scope: string): Answer | undefined {
   if (token?.interface === at && token.scope.split(' ').includes(scope)) return undefined;
-  return errorAnswer(403, 'FORBIDDEN', `needs a token of the ${at} interface with the scope ${scope}`);
+  return errorAnswer(at, 403, 'forbidden', `Needs a token of the ${at} interface with the scope ${scope}`);
 }

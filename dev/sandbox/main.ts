@@ -1,7 +1,7 @@
 #!/usr/bin/env node
+import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { drawnForm } from './delivery/settings.js';
 import { sampleOrders, toSandboxOrder } from './order/sample-orders.js';
 import { type OtherAnswers, OtherAnswersSchema } from './other-answers.js';
 import { type Sandbox, sandboxCredentials, startSandbox } from './sandbox.js';
@@ -12,7 +12,7 @@ interface Flags {
   speed: number;
   samples: boolean;
   answers?: OtherAnswers;
-  form?: number;
+  seed: number;
 }
 
 function parsePort(text: string): number {
@@ -52,17 +52,22 @@ function readFlags(argv: string[]): Flags {
       'operations that answer otherwise than the contract profile assumes, as JSON',
       readAnswers,
     )
-    .option('--form <seed>', 'deliveries in a form that this number draws and that you find out', parseSeed)
+    .option(
+      '--seed <number>',
+      'draws the header of the proof, and faults; any by default',
+      parseSeed,
+      randomInt(10 ** 9),
+    )
     .allowExcessArguments(false)
     .exitOverride()
     .parse(argv)
     .opts<Flags>();
 }
 
-function manual({ url }: Sandbox): string {
+function manual({ url }: Sandbox, { seed }: Flags): string {
   const { partner, business } = sandboxCredentials;
   return [
-    `sandbox listening on ${url}`,
+    `sandbox listening on ${url}, with the seed ${seed}`,
     '',
     '# partner interface',
     `FARETRAIL_PARTNER_BASE_URL=${url}`,
@@ -93,9 +98,8 @@ async function main(): Promise<void> {
   const sandbox = await startSandbox({
     ...flags,
     ...(flags.answers ? { otherAnswers: flags.answers } : {}),
-    ...(flags.form === undefined ? {} : { deliveries: drawnForm(flags.form) }),
   });
-  console.log(manual(sandbox));
+  console.log(manual(sandbox, flags));
   if (flags.samples) console.log(['', 'Sample orders:', ...addSamples(sandbox, flags)].join('\n'));
   const stop = () => void sandbox.close().then(() => process.exit(0));
   process.once('SIGTERM', stop);

@@ -1,3 +1,4 @@
+import type { RideInterface } from '../../src/domain/account.js';
 import { businessOperations } from '../../src/domain/call.js';
 
 /** The operations of the service. */
@@ -6,6 +7,7 @@ export const operations = [
   'businessToken',
   'orderStatus',
   ...businessOperations,
+  'orderReport',
   'createSubscriber',
   'listSubscribers',
   'deleteSubscriber',
@@ -16,3 +18,7 @@ export type OperationName = (typeof operations)[number];
 
 export const isTokenOperation = (operation: OperationName): boolean =>
   operation === 'partnerToken' || operation === 'businessToken';
+
+/** The interface of an operation. */
+export const interfaceOf = (operation: OperationName): RideInterface =>
+  operation === 'partnerToken' || operation === 'orderStatus' ? 'partner' : 'business';

@@ -10,7 +10,7 @@ import type { IssuedToken } from './token/tokens.js';
 export const businessCheck =
   (state: SandboxState, scope: string) =>
   (token: IssuedToken | undefined, call: ServiceCall): Answer | undefined =>
-    refuseToken(token) ??
+    refuseToken('business', token) ??
     refuseScope(token, 'business', scope) ??
     refuseHeaders(call) ??
     refuseCompany(state, call.query.businessId);
@@ -18,12 +18,12 @@ export const businessCheck =
 /** 400 unless both headers name JSON. */
 export function refuseHeaders({ headers }: ServiceCall): Answer | undefined {
   const must = 'must be application/json';
-  const details: Record<string, string> = {};
-  if (mediaTypeOf(headers.accept) !== 'application/json') details.Accept = must;
-  if (mediaTypeOf(headers['content-type']) !== 'application/json') details['Content-Type'] = must;
-  return Object.keys(details).length === 0
+  const fields: Record<string, string> = {};
+  if (mediaTypeOf(headers.accept) !== 'application/json') fields.Accept = must;
+  if (mediaTypeOf(headers['content-type']) !== 'application/json') fields['Content-Type'] = must;
+  return Object.keys(fields).length === 0
     ? undefined
-    : errorAnswer(400, 'VALIDATION_ERROR', 'header missing', { details });
+    : errorAnswer('business', 400, 'validation_error', 'A header is missing', { fields });
 }
 
 /** The JSON of a body; undefined if it is no JSON. */
@@ -37,6 +37,6 @@ export function parsedBody(body: Buffer): unknown {
 
 /** 400 with the wrong fields and the reasons, without their values. */
 export function invalidBody({ issues }: ZodError): Answer {
-  const details = Object.fromEntries(issues.map(({ path, message }) => [path.join('.') || 'body', message]));
-  return errorAnswer(400, 'VALIDATION_ERROR', 'body not valid', { details });
+  const fields = Object.fromEntries(issues.map(({ path, message }) => [path.join('.') || 'body', message]));
+  return errorAnswer('business', 400, 'validation_error', 'The body is not valid', { fields });
 }

@@ -2,8 +2,11 @@ import { createDeliveries, type Deliveries } from './delivery/deliveries.js';
 import { type DeliveryChange, DeliveryChangeSchema } from './delivery/settings.js';
 import { createFaultBoard, type FaultBoard, seededRandom } from './faults.js';
 import { createLedger, type Ledger } from './ledger.js';
-import { createOrderBook, type OrderBook, type StatusShape } from './order/orders.js';
+import { createOrderBook, type OrderBook } from './order/orders.js';
 import type { OtherAnswers } from './other-answers.js';
+import { sandboxProducts } from './ride/catalogue.js';
+import { createQuotes, type Quotes } from './ride/quotes.js';
+import { receiptTimes } from './ride/receipt-bodies.js';
 import { createReferenceCodes, type ReferenceCodes } from './ride/reference-codes.js';
 import { createRides, type Rides } from './ride/rides.js';
 import { changed, defaultRideSettings, type RideChange, RideChangeSchema, type RideSettings } from './ride/settings.js';
@@ -19,15 +22,13 @@ export interface SandboxOptions {
   port?: number;
   /** How much faster than real time the scripts of orders run; default 1. */
   speed?: number;
-  /** The seed of faults with a `probability` and of the random settings of deliveries; default 1. */
+  /** The seed of faults with a `probability`, of the header with the proof and of the random settings of deliveries; default 1. */
   seed?: number;
   partner?: {
     clientId?: string;
     clientSecret?: string;
     /** Default 3600. */
     tokenLifetimeSeconds?: number;
-    /** Default `nested`. An order may have its own. */
-    statusShape?: StatusShape;
   };
   business?: {
     clientId?: string;
@@ -48,7 +49,6 @@ export interface SandboxOptions {
 export interface SandboxState {
   clients: AcceptedClients;
   businessId: string;
-  statusShape: StatusShape;
   tokens: AccessTokens;
   orders: OrderBook;
   faults: FaultBoard;
@@ -57,6 +57,7 @@ export interface SandboxState {
   deliveries: Deliveries;
   rideSettings: RideSettings;
   rides: Rides;
+  quotes: Quotes;
   referenceCodes: ReferenceCodes;
   otherAnswers: OtherAnswers;
   speed: number;
@@ -72,8 +73,12 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
   const random = seededRandom(seed + 1); // its own source, so that deliveries do not change the draws of faults
   const change = DeliveryChangeSchema.parse(options.deliveries ?? {});
   const rides = createRides(orders, speed);
-  const deliveries = createDeliveries({ orders, subscribers, businessId, speed, random, change });
-  return {
+  const deliveries = createDeliveries({
+    ...{ orders, subscribers, speed, random, change },
+    productOf: (orderId) => rides.find(orderId ?? '')?.order.product_id ?? sandboxProducts.standard.id,
+    receiptTimes: (status) => receiptTimes(status, state.rideSettings),
+  });
+  const state: SandboxState = {
     clients: {
       partner: {
         clientId: partner.clientId ?? sandboxCredentials.partner.clientId,
@@ -87,7 +92,6 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
       },
     },
     businessId,
-    statusShape: partner.statusShape ?? 'nested',
     tokens: createAccessTokens(),
     orders,
     faults: createFaultBoard(seededRandom(seed)),
@@ -96,9 +100,11 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
     deliveries,
     rideSettings: changed(defaultRideSettings, RideChangeSchema.parse(options.rides ?? {})),
     rides,
+    quotes: createQuotes(),
     referenceCodes: createReferenceCodes(),
     otherAnswers: options.otherAnswers ?? {},
     speed,
     isDown: false,
   };
+  return state;
 }

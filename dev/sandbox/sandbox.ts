@@ -25,7 +25,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     bodyLimit: maxBodyBytes,
     exposeHeadRoutes: false,
     forceCloseConnections: true,
-    frameworkErrors: (error, request, reply) => refuser(state)(request, reply, unreadable(error)),
+    frameworkErrors: (error, request, reply) => refuser(state)(request, reply, unreadable(error, request.url)),
     routerOptions: { maxParamLength: 1024 },
   });
   // Endpoints check the encoding, so they get every body unchanged.

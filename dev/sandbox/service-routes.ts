@@ -1,24 +1,30 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { RideInterface } from '../../src/domain/account.js';
 import { type Answer, errorAnswer } from './answers.js';
 import { companyEndpoints } from './company-endpoints.js';
 import { faultedAnswer, hangUp, sendFaulted, sendPlainly } from './delivery/sending.js';
 import type { CallFacts, Endpoint } from './endpoint.js';
 import type { LedgerEntry } from './ledger.js';
+import { interfaceOf } from './operations.js';
 import { orderEndpoints } from './order/endpoints.js';
 import { otherwise } from './other-answers.js';
 import { rideEndpoints } from './ride/endpoints.js';
+import { quoteEndpoints } from './ride/estimates.js';
 import { receiptEndpoints } from './ride/receipts.js';
+import { reportEndpoints } from './ride/reports.js';
 import type { SandboxState } from './sandbox-state.js';
 import { subscriberEndpoints } from './subscription/endpoints.js';
 import { tokenEndpoints } from './token/endpoints.js';
 
-/** The service: every operation, and an error in the envelope for any other path. */
+/** The service: every operation, and an error for any other path. */
 export function addServiceRoutes(app: FastifyInstance, state: SandboxState): void {
   const nouns = [
     tokenEndpoints,
     orderEndpoints,
     receiptEndpoints,
+    reportEndpoints,
     companyEndpoints,
+    quoteEndpoints,
     rideEndpoints,
     subscriberEndpoints,
   ];
@@ -27,13 +33,18 @@ export function addServiceRoutes(app: FastifyInstance, state: SandboxState): voi
     app.route({ method: endpoint.method, url, handler: serve(state, endpoint) });
   }
   const refuse = refuser(state);
-  app.setNotFoundHandler((request, reply) => refuse(request, reply, errorAnswer(404, 'NOT_FOUND', 'no such path')));
-  app.setErrorHandler<FastifyError>((error, request, reply) => refuse(request, reply, unreadable(error)));
+  app.setNotFoundHandler((request, reply) =>
+    refuse(request, reply, errorAnswer(interfaceAt(request.url), 404, 'not_found', 'No such path')),
+  );
+  app.setErrorHandler<FastifyError>((error, request, reply) => refuse(request, reply, unreadable(error, request.url)));
 }
 
 /** The answer to a call that the HTTP server cannot read, such as one with a broken percent-encoding. */
-export const unreadable = (error: FastifyError): Answer =>
-  errorAnswer(error.statusCode ?? 500, error.code ?? 'INTERNAL_ERROR', error.message);
+export const unreadable = (error: FastifyError, url: string): Answer =>
+  errorAnswer(interfaceAt(url), error.statusCode ?? 500, (error.code ?? 'internal_error').toLowerCase(), error.message);
+
+/** The interface whose path this may be. */
+const interfaceAt = (url: string): RideInterface => (/^\/v\d+\/(private|oauth)\//.test(url) ? 'partner' : 'business');
 
 /** Answers and records a call that fits no operation. */
 export function refuser(state: SandboxState) {
@@ -68,7 +79,9 @@ function serve(state: SandboxState, endpoint: Endpoint) {
       record(null, fault.kind);
       return hangUp(reply);
     }
-    const answer = fault ? faultedAnswer(fault, usual, { url: request.url, now: Date.now() }) : usual();
+    const answer = fault
+      ? faultedAnswer(fault, usual, { at: interfaceOf(operation), url: request.url, now: Date.now() })
+      : usual();
     const isAnswered = !(fault?.kind === 'dropConnection' && fault.when === 'answer');
     record(isAnswered ? answer.status : null, fault?.kind, answer);
     return fault ? sendFaulted(reply, answer, fault, () => state.isDown) : sendPlainly(reply, answer);

@@ -29,6 +29,7 @@ export const callCommand: CommandSpec = {
   does: 'carry out one business operation, durably',
   examples: [
     'business products --input place.json',
+    'business priceEstimate --input trip.json',
     'business createOrder --input order.json --key trip-9',
     'business cancelOrder --order 7b21',
   ],

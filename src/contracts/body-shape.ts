@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.js';
+import { type JsonObject, jsonInside, mostTexts } from './json.js';
 
 /** The types of JSON values, as a person reads them. */
 type JsonType = 'object' | 'list' | 'text' | 'number' | 'boolean' | 'null' | 'none';
@@ -38,6 +38,8 @@ function typeOf(value: unknown): JsonType {
 /** One value on the way through a body. */
 interface Visit {
   value: unknown;
+  /** How many texts are around it. */
+  texts: number;
   /** The pointer that a reader of this body can follow; null below a name that is no ordinary one. */
   pointer: string | null;
   /** The same place in the shape. */
@@ -47,16 +49,24 @@ interface Visit {
 
 /** The values of a body, those nearest to the top first. `isCut`: the bounds left some out. */
 function valuesOf(body: unknown): { visits: Visit[]; isCut: boolean } {
-  const visits: Visit[] = [{ value: body, pointer: '', at: '', depth: 0 }];
+  const visits: Visit[] = [{ value: body, texts: 0, pointer: '', at: '', depth: 0 }];
   let isCut = false;
   for (const visit of visits) {
-    const names = namesIn(visit.value);
-    const most = Array.isArray(visit.value) ? maxElements : maxFields;
+    const parent = insideOf(visit);
+    const names = namesIn(parent.value);
+    const most = Array.isArray(parent.value) ? maxElements : maxFields;
     const room = visit.depth < maxLevels ? Math.min(most, maxVisits - visits.length) : 0;
     isCut ||= names.length > room;
-    visits.push(...names.slice(0, room).map((name) => childOf(visit, name))); // the loop comes to them, too
+    visits.push(...names.slice(0, room).map((name) => childOf(parent, name))); // the loop comes to them, too
   }
   return { visits, isCut };
+}
+
+/** The JSON in a text that a pointer can step into; anything else as it is. */
+function insideOf(visit: Visit): Visit {
+  if (typeof visit.value !== 'string' || visit.depth === 0 || visit.texts === mostTexts) return visit;
+  const inside = jsonInside(visit.value);
+  return inside?.flaw === null ? { ...visit, value: inside.value, texts: visit.texts + 1 } : visit;
 }
 
 /** Of a list that may be huge, only as many as tell that it is too long. */
@@ -65,11 +75,12 @@ function namesIn(value: unknown): string[] {
   return typeof parent === 'object' && parent !== null ? Object.keys(parent) : [];
 }
 
-function childOf({ value: parent, pointer, at, depth }: Visit, name: string): Visit {
+function childOf({ value: parent, texts, pointer, at, depth }: Visit, name: string): Visit {
   const isElement = Array.isArray(parent);
   const isKept = isElement || isOrdinary(name);
   return {
     value: (parent as JsonObject)[name],
+    texts,
     pointer: pointer === null || !isKept ? null : `${pointer}/${name}`,
     at: `${at}/${isKept && !isElement ? name : '*'}`,
     depth: depth + 1,

@@ -63,6 +63,17 @@ const ProductsQuestion = z.looseObject(
   noObject,
 );
 
+const EstimateQuestion = z.looseObject(
+  {
+    origin: Point,
+    stops: z.array(Point, 'must be an array').optional(),
+    destination: Point.optional(),
+    product_id: Uuid.optional(),
+    scheduled_at: Instant.optional(),
+  },
+  noObject,
+);
+
 const Codes = listOf(
   z.looseObject(
     { value: Text.regex(/^[A-Za-z0-9]+$/, 'must hold letters and digits alone') },
@@ -73,6 +84,7 @@ const Codes = listOf(
 
 const shapes: Partial<Record<BusinessOperation, z.ZodType>> = {
   products: ProductsQuestion,
+  priceEstimate: z.preprocess(withOneSpelling, EstimateQuestion),
   createOrder: z.preprocess(withOneSpelling, Order),
   updateOrder: z.preprocess(withOneSpelling, UpdateOrderBody),
   addReferenceCode: Codes,

@@ -5,9 +5,6 @@ import { endStatuses } from '../domain/order/status.js';
 
 const Pointer = z.string().regex(/^(\/[^/]*)+$/, 'must be a JSON pointer such as /order/status');
 const Pointers = z.array(Pointer).min(1);
-const ListPointer = z
-  .string()
-  .regex(/^(\/[^/*]*)*\/\*$/, 'must be a JSON pointer to a list with /* behind it, such as /events/*');
 const HttpStatus = z.int().min(100).max(599);
 
 const operationNames = [
@@ -49,13 +46,6 @@ const Verification = z.discriminatedUnion('mode', [
   }),
 ]);
 
-const ChallengeAnswer = z.enum(['text', 'json']).default('text');
-const Challenge = z.discriminatedUnion('mode', [
-  z.strictObject({ mode: z.literal('none') }),
-  z.strictObject({ mode: z.literal('query'), name: z.string().min(1), answer: ChallengeAnswer }),
-  z.strictObject({ mode: z.literal('body'), pointer: Pointer, answer: ChallengeAnswer }),
-]);
-
 /** The shape of the contract profile: every fact about the service that may need correction, as data. */
 export const ContractProfileSchema = z.strictObject({
   operations: z.record(z.enum(operationNames), Operation),
@@ -63,15 +53,14 @@ export const ContractProfileSchema = z.strictObject({
     orderStatus: z.strictObject({ status: Pointers, orderId: Pointers }),
     orderDetails: z.strictObject({ status: Pointers, orderId: Pointers }),
     createOrder: z.strictObject({ orderId: Pointers }),
-    delivery: z.strictObject({ orderId: Pointers, status: Pointers, eventType: Pointers, businessId: Pointers }),
+    delivery: z.strictObject({
+      ...{ orderId: Pointers, status: Pointers, eventType: Pointers, businessId: Pointers },
+      /** An empty list: the same body is the same delivery, and no other one. */
+      eventId: z.array(Pointer),
+      eventTime: z.array(Pointer),
+    }),
   }),
-  delivery: z.strictObject({
-    verification: Verification,
-    /** Where a body that holds several events has them. */
-    events: z.array(ListPointer),
-    /** What the service wants back before it accepts an address. */
-    challenge: Challenge,
-  }),
+  delivery: z.strictObject({ verification: Verification }),
   tokens: z.strictObject({
     businessEncoding: z.enum(['urlencoded', 'multipart', 'json']),
     /** How long before its end a token is renewed. */

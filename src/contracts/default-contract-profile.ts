@@ -25,6 +25,7 @@ export const defaultContractProfile: ContractProfile = {
     },
     companySettings: ofCompany('GET', '/v1/companies/settings', { scope: 'order', success: [200] }),
     products: ofCompany('POST', '/v1/products', { scope: 'order', success: [200] }),
+    priceEstimate: ofCompany('POST', '/v1/price-estimate', { scope: 'order', success: [200, 201] }),
     createOrder: {
       ...ofCompany('POST', '/v1/orders', { scope: 'order', success: [200, 201] }),
       ...{ requestIdHeader: 'X-Request-ID', repeatable: false },
@@ -58,15 +59,20 @@ export const defaultContractProfile: ContractProfile = {
     createOrder: { orderId: places('/order/id /data/order/id /data/id /order_id /id') },
     delivery: {
       orderId: [
-        ...places('/order/order_id /order/id /data/order/order_id /data/order/id /data/order_id'),
+        ...places('/message/order_id /order/order_id /order/id /data/order/order_id /data/order/id /data/order_id'),
         ...places('/value/order/order_id /value/order/id /value/order_id /order_id'),
       ],
-      status: places('/order/status /data/order/status /data/status /value/order/status /value/status /status'),
+      status: [
+        ...places('/message/status /order/status /data/order/status /data/status'),
+        ...places('/value/order/status /value/status /status'),
+      ],
       eventType: places('/event_type /data/event_type /value/event_type'),
-      businessId: places('/business_id /order/business_id /data/business_id /value/business_id'),
+      businessId: places('/business_id /message/business_id /order/business_id /data/business_id /value/business_id'),
+      eventId: places('/id /event_id'),
+      eventTime: places('/timestamp /event_time'),
     },
   },
-  delivery: { verification: { mode: 'path' }, events: ['/*'], challenge: { mode: 'none' } },
+  delivery: { verification: { mode: 'path' } },
   tokens: { businessEncoding: 'urlencoded', refreshEarlyMs: 60_000, fallbackLifetimeMs: 300_000 },
   statuses: {
     terminal: ['Completed', 'Cancelled', 'Rejected'],
@@ -83,7 +89,7 @@ const pathPlaceholders = ['order_id', 'business_id', 'reference_field_id', 'id']
 export type PathPlaceholder = (typeof pathPlaceholders)[number];
 
 // Settings of one mode mean nothing in another, so an override replaces all of them.
-const replacedWhole = new Set(['delivery.verification', 'delivery.challenge']);
+const replacedWhole = new Set(['delivery.verification']);
 /** What the path of an operation must hold. */
 const neededPlaceholders: Readonly<Record<string, PathPlaceholder>> = {
   orderStatus: 'order_id',

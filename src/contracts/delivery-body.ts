@@ -1,19 +1,27 @@
 import type { ParkReason } from '../domain/delivery.js';
 import { InvalidInput } from '../domain/errors.js';
+import { readInstant } from '../domain/instant.js';
 import { type OrderId, toOrderId } from '../domain/keys.js';
 import { type EventType, mustNameOrder } from '../domain/subscription/subscription.js';
 import type { ContractProfile } from './contract-profile.js';
-import { isJsonObject, ownValue, pointerTokens, valueAt } from './json.js';
+import { hasFlawAt, isJsonObject, valueAt } from './json.js';
 import { findStatus, usableText } from './order-reply.js';
 
 /** What a delivery claims, read at the pointers of the profile. A claim is a hint: only a read of the order is the truth. */
 export interface DeliveryReading {
   isObject: boolean;
+  /** False: a JSON text on the way of a pointer is ambiguous, or holds too much. */
+  isClear: boolean;
   orderId: OrderId | null;
   /** The body has a value at an order id pointer, but it is not a valid order id. */
   isOrderIdUnusable: boolean;
+  /** Of a report it says nothing about the order. */
   status?: string;
   eventType?: string;
+  /** The service's own id of the event. */
+  eventId?: string;
+  /** When it happened, by the service's clock: in UTC, to the millisecond. */
+  eventTime?: string;
   businessId?: string;
 }
 
@@ -26,41 +34,38 @@ export function createDeliveryReader(
   pointers: ContractProfile['pointers']['delivery'],
   notOrderStatus: readonly string[],
 ): (body: unknown) => DeliveryReading {
+  const all = Object.values(pointers).flat();
   return (body) => {
     const status = findStatus(body, pointers.status, notOrderStatus)?.word;
     const eventType = findText(body, pointers.eventType);
     const businessId = findText(body, pointers.businessId);
+    const eventId = findText(body, pointers.eventId);
+    const eventTime = findFirst(body, pointers.eventTime, readEventTime);
     return {
       isObject: isJsonObject(body),
+      isClear: !hasFlawAt(body, all),
       ...findOrderId(body, pointers.orderId),
       ...(status !== undefined && { status }),
       ...(eventType !== undefined && { eventType }),
       ...(businessId !== undefined && { businessId }),
+      ...(eventId !== undefined && { eventId }),
+      ...(eventTime !== undefined && { eventTime }),
     };
   };
 }
 
-/** The elements of the lists at these pointers, each of which ends in `/*`: the events of a body that holds several. */
-export const eventsIn = (body: unknown, pointers: readonly string[]): unknown[] =>
-  pointers.flatMap((pointer) => {
-    const list = valueAt(body, pointer.slice(0, -2));
-    return Array.isArray(list) ? list : [];
-  });
-
-/** What an event says, and what stands beside the list of events where it says nothing. */
-export function withSurroundings(event: DeliveryReading, body: DeliveryReading): DeliveryReading {
-  const { orderId, isOrderIdUnusable } = event.orderId === null && !event.isOrderIdUnusable ? body : event;
-  return { ...body, ...event, orderId, isOrderIdUnusable };
+/** Why the ingress acknowledges a delivery and does nothing else: it only tests the address, or it is about an employee. Null for any other. */
+export function toIgnored({ eventType = '' }: DeliveryReading): 'test' | 'employee' | null {
+  if (/^test/i.test(eventType)) return 'test';
+  return eventType === 'employee_updated' ? 'employee' : null;
 }
-
-/** Is this a delivery that only tests the address? The ingress acknowledges it and does nothing else (assumed). */
-export const isTestDelivery = ({ eventType }: DeliveryReading): boolean => /^test/i.test(eventType ?? '');
 
 /** Why the ingress must park this delivery; null if it can forward it. The address determines event type and company. */
 export function whyToPark(
-  { isObject, orderId, isOrderIdUnusable, eventType, businessId }: DeliveryReading,
+  { isObject, isClear, orderId, isOrderIdUnusable, eventType, businessId }: DeliveryReading,
   address: { eventType: EventType; businessId?: string | undefined },
 ): ParkReason | null {
+  if (!isClear) return 'ambiguousBody';
   const isOurCompany =
     businessId === undefined ||
     address.businessId === undefined ||
@@ -73,8 +78,17 @@ export function whyToPark(
   return mustNameOrder[address.eventType] || !isObject ? 'noOrderId' : null;
 }
 
+const findFirst = (
+  body: unknown,
+  pointers: readonly string[],
+  read: (value: unknown) => string | undefined,
+): string | undefined => pointers.map((pointer) => read(valueAt(body, pointer))).find((text) => text !== undefined);
+
 const findText = (body: unknown, pointers: readonly string[]): string | undefined =>
-  pointers.map((pointer) => usableText(valueAt(body, pointer), maxTextLength)).find((text) => text !== undefined);
+  findFirst(body, pointers, (value) => usableText(value, maxTextLength));
+
+/** With nine digits behind the point it has 35 characters. */
+const readEventTime = (value: unknown): string | undefined => readInstant(usableText(value, 40));
 
 function findOrderId(
   body: unknown,
@@ -92,31 +106,4 @@ function findOrderId(
     }
   }
   return { orderId: null, isOrderIdUnusable };
-}
-
-/** A text that the service wants back before it accepts an address (assumed). */
-export interface Challenge {
-  /** The answer, as a text or as JSON. */
-  body: string;
-  contentType: string;
-}
-
-/** Far longer than any that we know of other services. */
-const maxChallengeLength = 1_024;
-
-/** Finds the challenge in the query of a request or in its JSON; undefined where there is none. */
-export function findChallenge(
-  settings: ContractProfile['delivery']['challenge'],
-  { query, body }: { query: unknown; body?: unknown },
-): Challenge | undefined {
-  if (settings.mode === 'none') return undefined;
-  const isInQuery = settings.mode === 'query';
-  const text = usableText(
-    isInQuery ? ownValue(query, settings.name) : valueAt(body, settings.pointer),
-    maxChallengeLength,
-  );
-  if (text === undefined) return undefined;
-  if (settings.answer === 'text') return { body: text, contentType: 'text/plain; charset=utf-8' };
-  const name = isInQuery ? settings.name : (pointerTokens(settings.pointer)?.at(-1) ?? '');
-  return { body: JSON.stringify({ [name]: text }), contentType: 'application/json; charset=utf-8' };
 }

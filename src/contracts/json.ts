@@ -34,9 +34,49 @@ export function pointerTokens(pointer: string): readonly string[] | null {
   return tokens;
 }
 
-/** Follows a JSON pointer (RFC 6901) through own properties only; undefined if it leads nowhere or is not a pointer. */
-export const valueAt = (document: unknown, pointer: string): unknown =>
-  pointerTokens(pointer)?.reduce<unknown>(childOf, document);
+/** What the way of a pointer ends at. */
+interface Place {
+  /** The object or array that holds the value. */
+  holder: unknown;
+  value: unknown;
+  /** Why a text on the way cannot be used; then there is no value. */
+  flaw: JsonFlaw | null;
+}
+
+/** JSON in a text that JSON in a text holds: message services pack no deeper. */
+export const mostTexts = 2;
+
+/** Follows a JSON pointer (RFC 6901) through own properties only, and through texts that hold an object or a list. */
+function follow(document: unknown, pointer: string): Place {
+  const tokens = pointerTokens(pointer);
+  if (tokens === null) return { holder: undefined, value: undefined, flaw: null };
+  let place: Place = { holder: undefined, value: document, flaw: null };
+  let texts = 0;
+  for (const [index, token] of tokens.entries()) {
+    if (typeof place.value === 'string') {
+      texts += 1;
+      const inside = texts > mostTexts ? undefined : insideOf(place.holder, tokens[index - 1] ?? '', place.value);
+      if (inside === undefined || inside.flaw !== null)
+        return { holder: undefined, value: undefined, flaw: inside?.flaw ?? null };
+      place = { holder: place.holder, value: inside.value, flaw: null };
+    }
+    place = { holder: place.value, value: childOf(place.value, token), flaw: null };
+  }
+  return place;
+}
+
+/**
+ * The value at a JSON pointer (RFC 6901); undefined if it leads nowhere or is not a pointer. It steps into a text that holds a JSON object or
+ * array, also in base64, at most two deep. A text with a flaw leads nowhere.
+ */
+export const valueAt = (document: unknown, pointer: string): unknown => follow(document, pointer).value;
+
+/** The object or array that holds the value at a pointer. */
+export const holderAt = (document: unknown, pointer: string): unknown => follow(document, pointer).holder;
+
+/** Does one of these pointers step into a text with a flaw? Then the whole body counts as one with that flaw. */
+export const hasFlawAt = (document: unknown, pointers: readonly string[]): boolean =>
+  pointers.some((pointer) => follow(document, pointer).flaw !== null);
 
 /** The pointer to the object or array that holds the value at `pointer`. */
 export const parentPointer = (pointer: string): string => pointer.slice(0, Math.max(0, pointer.lastIndexOf('/')));
@@ -48,7 +88,9 @@ export type JsonFlaw =
   /** More than 100,000 members and elements. */
   | 'TOO_MANY'
   /** A name twice in one object (RFC 8259 section 4), or a name that means something to some readers. */
-  | 'AMBIGUOUS';
+  | 'AMBIGUOUS'
+  /** A text with more than 256 KiB of JSON in it. A body of that size is refused before it is read. */
+  | 'TOO_LARGE';
 
 /** JSON of the service. All texts in `value` are well-formed Unicode, and numbers that would lose digits are texts. */
 interface IncomingJson {
@@ -89,6 +131,34 @@ function readText(text: string): IncomingJson {
   if (members > maxItems || commas > maxItems) return { value, flaw: 'TOO_MANY' };
   // `JSON.parse` keeps a repeated name once, so the counts differ.
   return { value, flaw: countNames(value) === members ? null : 'AMBIGUOUS' };
+}
+
+/** As much as the ingress takes of a body, in bytes. */
+const mostInside = 256 * 1024;
+const beginsAsJson = /^\s*[{[]/;
+/** RFC 4648 sections 4 and 5, with or without padding. */
+const base64 = /^(?:[A-Za-z\d+/]+|[\w-]+)={0,2}$/;
+
+/** The JSON object or array that a text holds, as it is or in base64; undefined for any other text. */
+export function jsonInside(text: string): IncomingJson | undefined {
+  const isPlain = beginsAsJson.test(text);
+  if (!isPlain && !base64.test(text)) return undefined;
+  const bytes = Buffer.from(text, isPlain ? 'utf8' : 'base64');
+  if (!isPlain && !beginsAsJson.test(bytes.subarray(0, 100).toString('latin1'))) return undefined;
+  if (bytes.length > mostInside) return { value: undefined, flaw: 'TOO_LARGE' };
+  return readIncomingJson(bytes, { mustBeUtf8: true });
+}
+
+/** For each object and array: what its texts hold, by name. Only where a pointer has stepped into a text. */
+const insides = new WeakMap<object, Map<string, IncomingJson | undefined>>();
+
+/** The same, parsed once however many pointers step there. Undefined for a body that is a text itself. */
+function insideOf(holder: unknown, name: string, text: string): IncomingJson | undefined {
+  if (typeof holder !== 'object' || holder === null) return undefined;
+  const known = insides.get(holder) ?? new Map<string, IncomingJson | undefined>();
+  insides.set(holder, known);
+  if (!known.has(name)) known.set(name, jsonInside(text));
+  return known.get(name);
 }
 
 /** The number of members in all objects; NaN if one has a strange name. */

@@ -56,7 +56,7 @@ const keptFields: readonly [string, Form][] = [
   ...each('extras stop_points tech_fee tax tips tolls total_without_commissions', amount),
 ];
 
-const companyObjects = 'data products transportation delivery references errors field_errors'.split(' ');
+const companyObjects = 'data products transportation delivery references errors field_errors price'.split(' ');
 /** The same of answers about a company and its products. Elsewhere a word may be a name, and an id that of a person. */
 const companyFields: readonly [string, Form][] = [
   ...each('transportation/name delivery/name price_concept payment_types', word),
@@ -64,7 +64,11 @@ const companyFields: readonly [string, Form][] = [
   ...each('edit_future_order_enabled mandatory_destination allow_multi_riders mandatory', flag),
   ...each('has_errors', flag),
   ...each('edit_before_scheduled_at_min riders index', below(10_000)),
-  ...each('data/id references/id product_id', (value) => smallNumber(value) || uuid(value)),
+  ...each('data/id references/id product_id quote_id', (value) => smallNumber(value) || uuid(value)),
+  ...each('price price/value', amount),
+  ...each('price/included_tax', flag),
+  ...each('currency_code', text(/^[A-Z]{3}$/)),
+  ...each('currency', text(/^(\p{Sc}|[A-Z]{3})$/u)),
 ];
 
 /**
@@ -109,7 +113,7 @@ export interface KeptCall extends Keeping {
   profile: Pick<ContractProfile, 'pointers' | 'statuses'>;
 }
 
-const aboutCompany: readonly BusinessOperation[] = ['companySettings', 'products', 'addReferenceCode'];
+const aboutCompany: readonly BusinessOperation[] = ['companySettings', 'products', 'priceEstimate', 'addReferenceCode'];
 
 /**
  * What is kept of the answer to a call; null for no answer. It is the whole answer where personal data may be kept. Otherwise it is what

@@ -2,7 +2,7 @@ import { isOrderId, type OrderId } from '../domain/keys.js';
 import { statusKey, toRideStatus } from '../domain/order/status.js';
 import type { OrderReading } from '../domain/order/trail.js';
 import type { ContractProfile } from './contract-profile.js';
-import { isJsonObject, type JsonObject, ownValue, parentPointer, valueAt } from './json.js';
+import { hasFlawAt, holderAt, isJsonObject, type JsonObject, ownValue, valueAt } from './json.js';
 import { impersonal, type Keeping } from './kept-answer.js';
 import { UnusableReply } from './unusable-reply.js';
 
@@ -70,7 +70,8 @@ export function findOrderId(body: unknown, pointers: string[]): string | undefin
 }
 
 /** Reads the answer of an order look-up at either interface.
- *  Throws `UnusableReply`: ORDER_MISMATCH if it names another order, UNREADABLE_STATUS if it has no status. */
+ *  Throws `UnusableReply`: ORDER_MISMATCH if it names another order, UNREADABLE_STATUS if it has no status, or if a text with
+ *  JSON in it is ambiguous or too large. */
 export function parseOrderReply(
   body: unknown,
   pointers: ContractProfile['pointers']['orderStatus'],
@@ -78,6 +79,7 @@ export function parseOrderReply(
   askedOrderId: OrderId,
   { keepsPersonalData = false }: Keeping = {},
 ): OrderReading {
+  if (hasFlawAt(body, [...pointers.orderId, ...pointers.status])) throw new UnusableReply('UNREADABLE_STATUS');
   const orderId = findOrderId(body, pointers.orderId);
   if (orderId !== undefined && orderId !== askedOrderId) throw new UnusableReply('ORDER_MISMATCH');
   const found = findStatus(body, pointers.status, statuses.notOrderStatus);
@@ -85,7 +87,7 @@ export function parseOrderReply(
   const status = statusOf(found.word, statuses);
   const key = statusKey(status);
   const terminal = statuses.terminal.some((word) => statusKey(word) === key);
-  const order = valueAt(body, parentPointer(found.pointer));
+  const order = holderAt(body, found.pointer);
   const details = parseRideDetails(keepsPersonalData ? order : impersonal(order), terminal);
   return { rawStatus: found.word, status, terminal, details };
 }
@@ -122,7 +124,7 @@ export function isCancelled(body: unknown, profile: OrderProfile): boolean {
 /** Does the order have every field as the change requested? */
 export function isChanged(body: unknown, wanted: unknown, profile: OrderProfile): boolean {
   const status = statusIn(body, profile);
-  return status !== undefined && holds(valueAt(body, parentPointer(status.pointer)), wanted);
+  return status !== undefined && holds(holderAt(body, status.pointer), wanted);
 }
 
 function holds(actual: unknown, wanted: unknown): boolean {

@@ -32,9 +32,9 @@ export function parseSubscriber(body: unknown): Subscriber | undefined {
   };
 }
 
-/** Reads a list of subscribers, bare or under `subscribers` (assumed), without unreadable entries. Undefined if there is no list. */
+/** Reads a list of subscribers, bare or under `subscribers` or `data` (assumed), without unreadable entries. Undefined if there is no list. */
 export function parseSubscriberList(body: unknown): Subscriber[] | undefined {
-  const list = isJsonObject(body) ? ownValue(body, 'subscribers') : body;
+  const list = isJsonObject(body) ? (ownValue(body, 'subscribers') ?? ownValue(body, 'data')) : body;
   if (!Array.isArray(list)) return undefined;
   return list.flatMap((item) => parseSubscriber(item) ?? []);
 }

@@ -15,6 +15,7 @@ interface OperationTerms {
 export const operationTerms = {
   companySettings: { effect: 'none', needs: [] },
   products: { effect: 'none', needs: ['body'] },
+  priceEstimate: { effect: 'none', needs: ['body'] },
   createOrder: { effect: 'newOrder', needs: ['body'] },
   orderDetails: { effect: 'none', needs: ['orderId'] },
   updateOrder: { effect: 'changedOrder', needs: ['orderId', 'body'] },

@@ -37,8 +37,8 @@ export interface Delivery extends DeliveryNotice {
   deliveryId: DeliveryId;
   /** Set if the ingress admitted the delivery by its path alone. It checks generation and secret before it forwards the delivery. */
   uncheckedGeneration?: string;
-  /** Set if the ingress takes its events apart after that check. The company of the address, if it has one. */
-  uncheckedEvents?: { businessId?: string | undefined };
+  /** When it happened, by the service's clock. Never used as a time of ours. */
+  eventTime?: string;
   /** Why the ingress must park it. */
   parkReason?: ParkReason;
   /** JSON `{ body, headers }` (body in base64), sealed under the webhook keys with `parkedDeliveryId` as context. Kept only

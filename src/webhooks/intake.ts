@@ -1,17 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ageMs } from '../clock.js';
-import type { Challenge } from '../contracts/delivery-body.js';
 import type { Delivery } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { Sealer } from '../sealing/sealer.js';
 import { type Acceptance, type AcceptedSubscriptions, memoLifetimeMs } from './accepted-subscriptions.js';
 import type { Arrival } from './addresses.js';
-import { type BodyReader, createKeeping, deliveryIdOf, uncheckedOf } from './body-reader.js';
+import type { BodyReader } from './body-reader.js';
 import { type DeliveryCheck, ShareUsedUp } from './forward/routing.js';
 import { JournalError } from './journal/folder.js';
 import type { IngressObserver } from './observer.js';
 import type { IntakeOutcome } from './problems.js';
-import { openContent, type RawDelivery, readRawDelivery, unpack, unpackerOf } from './raw-delivery.js';
+import { openContent, type RawDelivery, readRawDelivery, sealContent, unpack, unpackerOf } from './raw-delivery.js';
 import { type AcceptedProof, createSampling, findSecret, type Verification } from './verification.js';
 
 /** Keeps deliveries: the journal, or Temporal if the journal is off. */
@@ -35,9 +34,6 @@ interface IntakeParts {
 export interface IntakeAnswer {
   outcome: IntakeOutcome;
   deliveryId?: string;
-  challenge?: Challenge;
-  /** How many deliveries the body held. */
-  deliveries?: number;
 }
 
 /** Takes a delivery from its raw bytes to the store. Never rejects. */
@@ -45,8 +41,7 @@ export type TakeDelivery = (arrival: Arrival, headers: IncomingHttpHeaders, rawB
 
 /** The pipeline of a delivery, apart from HTTP. */
 export function createIntake(parts: IntakeParts): TakeDelivery {
-  const { subscriptions, verification, observer, reader } = parts;
-  const keepAll = createKeeping(parts.sealer, parts.store.accept);
+  const { subscriptions, verification, observer } = parts;
   const isSampled = createSampling();
 
   async function takeReadable(arrival: Arrival, delivery: RawDelivery): Promise<IntakeAnswer> {
@@ -69,21 +64,26 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
     observer.secretSeen(arrival, findSecret(delivery, secrets));
   }
 
-  async function keep(arrival: Arrival, delivery: RawDelivery, isChecked: boolean): Promise<IntakeAnswer> {
-    const deliveryId = deliveryIdOf(arrival, delivery.unpacked);
-    const found = reader.deliveriesIn(arrival, delivery, deliveryId);
-    const [first] = found;
-    if (!first) return { outcome: 'test', deliveryId };
-    const answer = { deliveryId, deliveries: found.length };
+  async function keep(arrival: Arrival, raw: RawDelivery, isChecked: boolean): Promise<IntakeAnswer> {
+    const { delivery, ignored } = parts.reader(arrival, raw);
+    const { deliveryId, parkReason } = delivery;
+    if (ignored !== null) return { outcome: ignored, deliveryId };
+    const isParked = parkReason !== undefined;
     try {
-      if (isChecked) await keepAll(found);
-      else await keepAll([uncheckedOf(arrival, delivery, first.delivery, deliveryId)], verification.headers);
+      await parts.store.accept(
+        isChecked && !isParked ? delivery : await withContent(delivery, arrival, raw, isChecked),
+      );
     } catch (error) {
-      return { outcome: toFailure(error), deliveries: found.length }; // some of them may be kept
+      return { outcome: toFailure(error) };
     }
-    if (!isChecked) return { outcome: 'unchecked', ...answer };
-    const isForwarded = found.some((one) => one.delivery.parkReason === undefined);
-    return { outcome: isForwarded ? 'accepted' : 'parked', ...answer };
+    if (!isChecked) return { outcome: 'unchecked', deliveryId };
+    return { outcome: isParked ? 'parked' : 'accepted', deliveryId };
+  }
+
+  /** With its content for a person, or for a later check of the generation that it came to. */
+  async function withContent(delivery: Delivery, at: Arrival, raw: RawDelivery, isChecked: boolean): Promise<Delivery> {
+    const sealed = await sealContent(parts.sealer, delivery, raw, isChecked ? [] : verification.headers);
+    return isChecked ? { ...delivery, sealed } : { ...delivery, sealed, uncheckedGeneration: at.generation };
   }
 
   return async (arrival, headers, rawBody) => {
@@ -93,8 +93,6 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
       if (typeof unpacked === 'string') return { outcome: unpacked };
       const delivery = readRawDelivery(content, unpacked);
       if (delivery === null) return { outcome: 'notJson' };
-      const challenge = reader.challengeIn(delivery);
-      if (challenge !== undefined) return { outcome: 'challenge', challenge };
       const answer = await takeReadable(arrival, delivery);
       observer.body(arrival, answer.outcome, unpacked);
       return answer;
@@ -119,21 +117,15 @@ function toFailure(error: unknown): IntakeOutcome {
   return code === 'JournalUnwritable' ? 'journalUnwritable' : 'unavailable';
 }
 
-interface LaterCheckParts extends Pick<IntakeParts, 'reader' | 'subscriptions' | 'verification'> {
-  sealer: Pick<Sealer, 'seal' | 'unseal'>;
-  /** Resolves once an event of a delivery that has passed its check is durable. */
-  acceptEvent: DeliveryStore['accept'];
+interface LaterCheckParts extends Pick<IntakeParts, 'subscriptions' | 'verification'> {
+  sealer: Pick<Sealer, 'unseal'>;
 }
 
 /**
- * Makes the check that the ingress skipped while Temporal did not answer, and keeps the events of a body that has passed it. The check
- * applies what the subscription accepted when the delivery came. Throws `FaretrailError` `CheckNotPossibleYet` while it cannot tell whether
+ * Makes the check that the ingress skipped while Temporal did not answer. It applies what the subscription accepted when the delivery came. Throws `FaretrailError` `CheckNotPossibleYet` while it cannot tell whether
  * the delivery is genuine, or `SealingError` when our keys do not open the delivery.
  */
-export function createLaterCheck(parts: LaterCheckParts): DeliveryCheck {
-  const { reader, subscriptions, verification, sealer } = parts;
-  const keepAll = createKeeping(sealer, parts.acceptEvent);
-
+export function createLaterCheck({ subscriptions, verification, sealer }: LaterCheckParts): DeliveryCheck {
   async function readAgain(delivery: Delivery): Promise<RawDelivery> {
     const { unpacked, ...content } = await openContent(sealer, delivery, delivery.sealed ?? '');
     const raw = readRawDelivery(content, unpacked);
@@ -142,7 +134,7 @@ export function createLaterCheck(parts: LaterCheckParts): DeliveryCheck {
   }
 
   return async (delivery) => {
-    const { uncheckedGeneration: generation, uncheckedEvents, deliveryId } = delivery;
+    const { uncheckedGeneration: generation } = delivery;
     if (generation === undefined) return null;
     const arrivedAt = Date.parse(delivery.receivedAt);
     // A memo read before the delivery came may lack its generation or its secret.
@@ -151,14 +143,10 @@ export function createLaterCheck(parts: LaterCheckParts): DeliveryCheck {
     if (acceptance === 'unknown') throw notKnownYet();
     if (acceptance === 'neverSubscribed') return acceptance;
     if (acceptance === 'ended') return 'endedGeneration';
-    if (uncheckedEvents === undefined && (!verification.needsSecret || acceptance.isSecretLost)) return null;
-    const raw = await readAgain(delivery);
-    const verdict = verification.verify(raw, acceptance);
+    if (!verification.needsSecret || acceptance.isSecretLost) return null;
+    const verdict = verification.verify(await readAgain(delivery), acceptance);
     if (verdict === 'noSecretYet') throw notKnownYet();
-    if (verdict === 'wrongSecret') return verdict;
-    if (uncheckedEvents === undefined) return null;
-    await keepAll(reader.deliveriesIn({ ...delivery, ...uncheckedEvents, generation, arrivedAt }, raw, deliveryId));
-    return 'apart';
+    return verdict === 'wrongSecret' ? verdict : null;
   };
 }
 

@@ -60,10 +60,11 @@ export const problems = {
   failed: problem(500, 'Internal Server Error', 'The delivery was not taken.'),
 } as const;
 
-/** The outcomes with a 2xx. Those with 202 are durable, all but `test`, with which the ingress does nothing else. `parked`: a person must place it.
- *  `unchecked`: admitted by its address alone, and checked before the ingress forwards it. `look` (a GET or HEAD) and `challenge` (a text
- *  that it wants back) are of a service that tries an address. */
-const taken = { accepted: 202, parked: 202, unchecked: 202, test: 202, look: 200, challenge: 200 } as const;
+/** The outcomes with a 2xx. Those with 202 are durable, all but `test` and `employee`, with which the ingress does nothing else. `parked`: a
+ *  person must place it.
+ *  `unchecked`: admitted by its address alone, and checked before the ingress forwards it. `look`: a GET or HEAD
+ *  of a service that tries an address. */
+const taken = { accepted: 202, parked: 202, unchecked: 202, test: 202, employee: 202, look: 200 } as const;
 
 /** How a request to a delivery address can end. `aborted`: without an answer, since the sender went away or took too long. */
 export type IntakeOutcome = keyof typeof taken | keyof typeof problems | 'aborted';

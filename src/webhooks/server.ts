@@ -2,8 +2,6 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { monotonicMs, wallMs } from '../clock.js';
-import type { ContractProfile } from '../contracts/contract-profile.js';
-import { findChallenge } from '../contracts/delivery-body.js';
 import { cannotListen } from '../domain/errors.js';
 import type { Address, Addresses } from './addresses.js';
 import type { IntakeAnswer, TakeDelivery } from './intake.js';
@@ -33,8 +31,6 @@ export interface IngressServerOptions {
   port: number;
   addresses: Addresses;
   takeDelivery: TakeDelivery;
-  /** What the service wants back before it accepts an address. */
-  challenge: ContractProfile['delivery']['challenge'];
   observer: Pick<IngressObserver, 'delivery' | 'body' | 'failure'>;
   /** Gives a page for probes or Prometheus; null: they are at a port of their own. */
   readPage: ReadPage | null;
@@ -106,13 +102,13 @@ function createApp({ headersMs, requestMs, idleMs }: Deadlines, observer: Pick<I
 }
 
 function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): void {
-  const { addresses, takeDelivery, challenge, observer } = options;
+  const { addresses, takeDelivery, observer } = options;
 
   async function receive(request: FastifyRequest<DeliveryRoute>, reply: FastifyReply): Promise<FastifyReply> {
     const since = monotonicMs();
     const { account, eventType, capability } = request.params;
     const address = addresses.find(account, eventType, capability);
-    const { outcome, deliveryId, challenge: asked } = await answerTo(address, request, reply);
+    const { outcome, deliveryId } = await answerTo(address, request, reply);
     const seconds = (monotonicMs() - since) / 1_000;
     observer.delivery({ account: address?.account ?? '', eventType: address?.eventType ?? '', outcome, seconds });
     if (deliveryId !== undefined)
@@ -120,9 +116,7 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
         .code(202)
         .header('content-type', 'application/json; charset=utf-8')
         .send(`{"deliveryId":"${deliveryId}"}`);
-    // As nothing that a browser would run.
-    if (asked) reply.headers({ 'content-type': asked.contentType, 'x-content-type-options': 'nosniff' });
-    if (outcome === 'look' || outcome === 'challenge') return reply.code(200).send(asked?.body);
+    if (outcome === 'look') return reply.code(200).send();
     if (outcome === 'aborted') return reply.hijack(); // the sender has gone
     return refuse(request, reply, outcome as keyof typeof problems);
   }
@@ -133,14 +127,11 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
     reply: FastifyReply,
   ): Promise<IntakeAnswer> {
     if (!address) return { outcome: 'notFound' };
-    // Of a service that tries an address before it accepts it. Its subscription need not exist yet, so the path alone decides.
-    const asked = findChallenge(challenge, { query });
-    const tried: IntakeAnswer = asked ? { outcome: 'challenge', challenge: asked } : { outcome: 'look' };
     if (method !== 'POST') {
-      // The names in the query tell a person what the profile lacks.
-      if (!asked && Object.keys(query as object).length > 0)
-        observer.body(address, tried.outcome, Buffer.from(JSON.stringify(query)));
-      return tried;
+      // Of a service that tries an address before it accepts it. Its subscription need not exist yet, so the path alone decides. The names in
+      // the query may tell a person what it wants.
+      if (Object.keys(query as object).length > 0) observer.body(address, 'look', Buffer.from(JSON.stringify(query)));
+      return { outcome: 'look' };
     }
     if (!addresses.take(address)) return { outcome: 'tooMany' };
     const arrivedAt = wallMs();
@@ -149,11 +140,8 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
     if (headers.expect !== undefined) reply.raw.writeContinue();
     const body = await readBody(raw);
     if (typeof body === 'string') return { outcome: body };
-    if (asked && body.length === 0) return tried;
     const answer = await takeDelivery({ ...address, arrivedAt }, headers, body);
-    const { outcome, deliveries = 1 } = answer;
-    const further = outcome === 'tooLargeUnpacked' ? costOfBomb : deliveries - 1;
-    if (further > 0) addresses.charge(address, further);
+    if (answer.outcome === 'tooLargeUnpacked') addresses.charge(address, costOfBomb);
     return answer;
   }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseCallBody, phonesIn } from '../../src/contracts/call-bodies.js';
 import { businessOperations } from '../../src/domain/call.js';
 import { InvalidInput } from '../../src/domain/errors.js';
+import estimateRequest from '../fixtures/published/business-price-estimate-request.json' with { type: 'json' };
 import { forAny } from '../support/for-any.js';
 
 const productId = '22222222-3333-4444-8555-666666666666';
@@ -53,6 +54,7 @@ describe('the bodies of the others (assumed)', () => {
     ['updateOrder', { note_to_driver: 'at the gate' }],
     ['updateOrder', { colour: 'red' }],
     ['products', { origin: { lat: 1, lng: 2 }, riders: 3 }],
+    ['priceEstimate', estimateRequest],
     ['addReferenceCode', [{ value: 'A1', expires: 'soon' }]],
   ] as const)('%s takes %j', (operation, body) => {
     expect(parseCallBody(operation, body)).toEqual(body);
@@ -63,6 +65,8 @@ describe('the bodies of the others (assumed)', () => {
     ['updateOrder', { stops: [] }, 'body.stops: must hold at least one stop'],
     ['updateOrder', [], 'body: must be a JSON object'],
     ['products', { destination: { lat: 1, lng: 2 } }, 'body.origin: must be an object'],
+    ['priceEstimate', { destination: { lat: 1, lng: 2 } }, 'body.origin: must be an object'],
+    ['priceEstimate', { origin: { lat: 1, lng: 2 }, product_id: 'x' }, 'body.product_id: must be a UUID'],
     ['addReferenceCode', [], 'must hold at least one code'],
     ['addReferenceCode', [{ value: 'A 1' }], 'body.0.value: must hold letters and digits'],
     ['addReferenceCode', { value: 'A1' }, 'body: must be an array'],

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
-import { createDeliveryReader, isTestDelivery, whyToPark } from '../../src/contracts/delivery-body.js';
+import { createDeliveryReader, toIgnored, whyToPark } from '../../src/contracts/delivery-body.js';
 import { valueAt } from '../../src/contracts/json.js';
 import { forAny } from '../support/for-any.js';
 
@@ -11,12 +11,13 @@ const company = '7b0c1d7e-5a53-4d7e-9d0c-1f2a3b4c5d6e';
 
 const flat = { order_id: 4711, status: 'Driving' };
 const nested = { order: { id: 4711, status: 'Driving' } };
-const assumedShapes = [flat, nested, { data: flat }, { data: nested }, { value: flat }, { value: nested }];
+const inText = { message: JSON.stringify(flat) };
+const assumedShapes = [inText, flat, nested, { data: flat }, { data: nested }, { value: flat }, { value: nested }];
 
 describe('a delivery', () => {
   it.each(assumedShapes)('is read in the assumed shape %j', (shape) => {
     expect(read({ ...shape, event_type: 'status_changed', business_id: company })).toEqual({
-      ...{ isObject: true, orderId: '4711', isOrderIdUnusable: false, status: 'Driving' },
+      ...{ isObject: true, isClear: true, orderId: '4711', isOrderIdUnusable: false, status: 'Driving' },
       ...{ eventType: 'status_changed', businessId: company },
     });
   });
@@ -77,10 +78,10 @@ describe('the way of a delivery', () => {
     expect(why(body)).toBe(reason);
   });
 
-  it('ends at once for a trial', () => {
-    const ends = ['test_event', 'Test', 'status_changed', ''].map((event_type) => isTestDelivery(read({ event_type })));
-    expect(ends).toEqual([true, true, false, false]);
-    expect(isTestDelivery(read({}))).toBe(false);
+  it('ends at once for a trial, and for an event about an employee', () => {
+    const types = ['test_event', 'Test', 'test.event.updated', 'employee_updated', 'status_changed', '', undefined];
+    const ends = types.map((event_type) => toIgnored(read({ event_type })));
+    expect(ends).toEqual(['test', 'test', 'test', 'employee', null, null, null]);
   });
 });
 

@@ -39,6 +39,12 @@ const kept: Record<BusinessOperation, unknown> = {
     payment_types: ['monthly_invoice'],
   },
   products: { products: { transportation: [product], delivery: [] } },
+  priceEstimate: {
+    quote_id: productId,
+    currency: '£',
+    currency_code: 'GBP',
+    price: { value: '48.00', included_tax: true },
+  },
   createOrder: { data: { order } },
   orderDetails: order,
   updateOrder: { order },

@@ -177,10 +177,16 @@ describe('the answer about a subscriber', () => {
   });
 
   it('is a list, bare or named (assumed), and no list in anything else', () => {
-    const lists = [[givenSubscriber], { subscribers: [givenSubscriber] }, { subscribers: [{}, givenSubscriber, null] }];
+    const lists = [
+      [givenSubscriber],
+      { data: [givenSubscriber] },
+      { subscribers: [givenSubscriber] },
+      { subscribers: [{}, givenSubscriber, null] },
+    ];
     for (const body of lists) expect(parseSubscriberList(body)).toEqual([whole]);
     forAny(fc.jsonValue(), (body) => {
-      const isList = Array.isArray(body) || Array.isArray((body as { subscribers?: unknown } | null)?.subscribers);
+      const { subscribers, data } = (body ?? {}) as { subscribers?: unknown; data?: unknown };
+      const isList = Array.isArray(body) || Array.isArray(subscribers ?? data);
       expect(parseSubscriberList(body) !== undefined).toBe(isList);
     });
   });

@@ -26,6 +26,7 @@ const minute = 60_000;
 it.each<[BusinessOperation, minutes: number, isChange: boolean, isOfOrder: boolean]>([
   ['companySettings', 5, false, false],
   ['products', 5, false, false],
+  ['priceEstimate', 5, false, false],
   ['createOrder', 10, true, false],
   ['orderDetails', 5, false, true],
   ['updateOrder', 15, true, true],

@@ -104,6 +104,7 @@ describeInput('businessCall', parseBusinessCallInput, { ...call, operation: 'com
 const completeCalls = {
   companySettings: {},
   products: { body: {} },
+  priceEstimate: { body: {} },
   createOrder: { body: {} },
   orderDetails: { orderId: '1' },
   updateOrder: { orderId: '1', body: {} },

@@ -123,7 +123,7 @@ describe('the command call', () => {
 
   it('tells a failure with its code, the remedy and the words of the service', async () => {
     const input = jsonFile(newRide({ product_id: randomUUID() }));
-    const words = /PRODUCT_NOT_FOUND.*use another key/;
+    const words = /product_not_found.*use another key/;
     expect(await told(...call('createOrder', '--input', input))).toMatchObject(refused('Refused', words));
   });
 

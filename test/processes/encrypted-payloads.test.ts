@@ -147,7 +147,7 @@ it('with encryption on, no person is found in database, histories, logs or metri
   expect(read.body).toMatchObject({ supplier: { driver: { name: driver.driverName } } });
   await askForProducts(passenger.address);
   const refused = await failureOf((await startCall(place(), 'cancelOrder', about)).result());
-  expect(refused.message).toContain('ORDER_NOT_CANCELLABLE');
+  expect(refused.message).toContain('order_not_cancellable');
   const { errors } = await runStarter(['call', 'business', 'cancelOrder', '--order', orderId], scene.fleet.env);
   expect(errors).toContain('The service says: "');
 
@@ -156,7 +156,7 @@ it('with encryption on, no person is found in database, histories, logs or metri
   expect(runs.length).toBeGreaterThan(7);
   expect(findLeaks({ ...passenger, ...driver }, found)).toEqual([]);
   const { logs: _, ...kept } = found; // logs may hold the short code of the service
-  expect(findLeaks({ refusal: 'ORDER_NOT_CANCELLABLE' }, kept)).toEqual([]);
+  expect(findLeaks({ refusal: 'order_not_cancellable' }, kept)).toEqual([]);
   const histories = Object.entries(found).filter(([where]) => /^[^ ]*\//.test(where));
   const inClear = histories.flatMap(([where, text]) => clearPayloads(JSON.parse(text.toString()), where));
   // The other is a word of the server itself: "the activity had not begun when it was cancelled".

@@ -22,7 +22,7 @@ type RideStepScene = Awaited<ReturnType<typeof startRideStepScene>>;
 async function startRideStepScene() {
   const receiver = await startNotifyReceiver();
   const fleet = await startFleet(1, { env: { ...receiver.env, ...repeatsCreates } });
-  fleet.sandbox.setRideSettings({ script: lifeOf(['Pending', 'Reserved'], 300), receiptChangesAfterMs: null });
+  fleet.sandbox.setRideSettings({ script: lifeOf(['Pending', 'Reserved'], 300), receiptChangesAfterMs: [] });
   const requestId = randomUUID();
   const ride = { requestId, handle: fleet.client.workflow.getHandle(`ride/business/${requestId}`) as RideRun };
   return {
@@ -140,7 +140,7 @@ it.concurrent.each([quick, ...(isLong ? slow : [])].map((gap) => [gap.between, g
       expect(await scene.ride.handle.result()).toMatchObject({
         outcome: 'cancelled',
         trail: { status: 'Cancelled' },
-        receipt: { payment_summary: { total_inc_tax: '5.50' } },
+        receipt: { payment_summary: { total_inc_tax: 6 } },
       });
       expect(scene.fleet.sandbox.createdOrders()).toMatchObject([{ order: { note_to_driver: 'blue door' } }]);
       await until('told of the end', () => scene.receiver.taken('/told').at(-1) === 'Cancelled');

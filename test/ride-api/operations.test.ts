@@ -61,6 +61,7 @@ describe('the request', () => {
     ['a receipt', readReceipt, `GET ${business}/v1/orders/4711/receipt?${company}`],
     ['companySettings', call('companySettings'), `GET ${business}/v1/companies/settings?${company}`],
     ['products', call('products', { body: {} }), `POST ${business}/v1/products?${company}`, {}],
+    ['priceEstimate', call('priceEstimate', { body: {} }), `POST ${business}/v1/price-estimate?${company}`, {}],
     ['createOrder', call('createOrder', { body: { a: 1 } }), `POST ${business}/v1/orders?${company}`, { a: 1 }],
     ['orderDetails', call('orderDetails', about), `GET ${business}/v1/orders/a%20b?${company}`],
     ['updateOrder', call('updateOrder', { ...about, body: {} }), `PATCH ${business}/v1/orders/a%20b?${company}`, {}],

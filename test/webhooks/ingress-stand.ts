@@ -26,8 +26,8 @@ export const webhookKeys: KeyRing = [createNamedKey('w1', new Uint8Array(32).fil
 
 interface StandOptions {
   verification?: VerificationSettings;
-  /** What the profile says of deliveries beside that. */
-  delivery?: Partial<ContractProfile['delivery']>;
+  /** Where the profile looks into deliveries, if not where the default one does. */
+  pointers?: Partial<ContractProfile['pointers']['delivery']>;
   /** Where deliveries are kept; default: the list of the stand. */
   accept?: (delivery: Delivery) => Promise<void>;
   deadlines?: Partial<Deadlines>;
@@ -87,11 +87,12 @@ export async function startIngressStand(options: StandOptions = {}) {
     failure: (error) => void observed.failures.push(error),
     notForwarded: () => undefined,
   };
-  const delivery = { ...defaultContractProfile.delivery, ...options.delivery };
-  const reader = createBodyReader({ ...defaultContractProfile, delivery });
+  const { pointers, statuses } = defaultContractProfile;
+  const delivery = { ...pointers.delivery, ...options.pointers };
+  const reader = createBodyReader({ pointers: { ...pointers, delivery }, statuses });
   const takeDelivery = createIntake({ reader, subscriptions, verification, sealer, store, observer });
   const server = await startIngressServer({
-    ...{ host: '127.0.0.1', port: 0, takeDelivery, observer, challenge: delivery.challenge },
+    ...{ host: '127.0.0.1', port: 0, takeDelivery, observer },
     addresses: createAddresses({
       accounts: [{ name: account, businessId }],
       readCapability: paths.readCapability,
@@ -107,7 +108,7 @@ export async function startIngressStand(options: StandOptions = {}) {
     ...{ url, paths, sealer, store, memos, addressOf, ...observed },
     /** How many memos the ingress has read so far. */
     reads: () => reads,
-    laterCheck: createLaterCheck({ reader, subscriptions, verification, sealer, acceptEvent: store.accept }),
+    laterCheck: createLaterCheck({ subscriptions, verification, sealer }),
     post: (body: string | Uint8Array, { address = addressOf(), ...init }: RequestInit & { address?: string } = {}) =>
       send(address, body, init),
     close: () => server.close(),

@@ -52,8 +52,12 @@ it('a new shape of a body is one line with names and types, and is counted', asy
   ]);
   await stand.post(JSON.stringify({ ...body, driver: 'Ada' }));
   expect(stand.shapes().at(-1)?.shape).toContain('/driver: text');
-  await stand.post(gzipSync('[{"order_id":1}]'), { headers: { 'content-encoding': 'gzip' } });
-  expect(stand.shapes().at(-1)?.shape).toEqual(['(body): list', '/*: object', '/*/order_id: number']);
+  const message = JSON.stringify({ order_id: 1, more: '{"at":"Elm Street 5"}' });
+  await stand.post(gzipSync(JSON.stringify({ message })), { headers: { 'content-encoding': 'gzip' } });
+  expect(stand.shapes().at(-1)?.shape).toEqual([
+    ...['(body): object', '/message: text', '/message/more: text', '/message/more/at: text'],
+    '/message/order_id: number',
+  ]);
   expect(await stand.page()).toContain(`faretrail_new_shapes_total{${labels},outcome="accepted"} 3`);
 });
 

@@ -95,7 +95,7 @@ async function judgeOrders(sandbox: SandboxControl, { orders }: WorkDone): Promi
 
 /** The scheduled time may be over before the create reaches the service. */
 const isLate = (end: { code: string; message: string }): boolean =>
-  end.code === 'Refused' && /IN_THE_PAST/.test(end.message);
+  end.code === 'Refused' && /in_the_past/.test(end.message);
 
 async function judgeRides(sandbox: SandboxControl, { rides, confirmed, givenUp }: WorkDone): Promise<string[]> {
   const created = await sandbox.createdOrders();

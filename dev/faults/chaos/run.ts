@@ -99,7 +99,7 @@ export async function runPlan(
   say(`seed ${seed}: ${plan.work.length} pieces of work in ${forMs / 1_000} s`);
   const tokenLifetimeSeconds = lifetimeFor(forMs);
   const env = { FARETRAIL_DELIVERIES_PER_SECOND: '12' }; // a flood of some 20 s uses up its minute at once
-  const stage = await openStageOn({ ...place, tokenLifetimeSeconds, deployment, env, ...(route && { route }) });
+  const stage = await openStageOn({ ...place, seed, tokenLifetimeSeconds, deployment, env, ...(route && { route }) });
   const journal = watchJournal(stage);
   try {
     await subscribe(stage);

@@ -75,6 +75,8 @@ export interface StageOptions {
   deployment?: Deployment;
   /** The budget of each account. Default: more than the suite asks for. */
   requestsPerSecond?: number;
+  /** Of the sandbox; it draws the header of the proof. Default 1. */
+  seed?: number;
   /** Gives the address under which one side reaches the other, both as `host:port`. Default: the address itself. */
   route?: (link: Link, address: string) => Promise<string>;
   /** Further settings of all our processes. */
@@ -89,11 +91,10 @@ export type Link = (typeof links)[number];
 const speed = 120;
 const upWithinMs = 120_000;
 const cadence = { activeMs: 1_000, reservedMs: 2_000, pushedMs: 5_000 };
-const verification = { mode: 'header', name: 'x-subscriber-secret' } as const;
 /** The sandbox makes one order of all creates with the same id. */
-const profile = { delivery: { verification }, operations: { createOrder: { repeatable: true } } };
-/** In real time. The sandbox divides its waits by its speed. */
-const retriesMs = [500, 1_000, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_000, 10_000, 10_000];
+const profile = { operations: { createOrder: { repeatable: true } } };
+/** Of each delivery. At the sandbox's speed the pauses grow from half a second to a quarter of a minute. */
+const retries = 10;
 
 /** The judge reads whole histories, and hostile messages are long. */
 const channelArgs = { ...promptConnectionOptions.channelArgs, 'grpc.max_receive_message_length': 134_217_728 };
@@ -144,7 +145,7 @@ export async function openStageOn({
     'worker-1': await startRelay([workersTo]),
     'worker-2': await startRelay([workersTo]),
   };
-  const ours = createMembers({ folder, env, ingressEnv, ports, disk, changeable, wires });
+  const ours = createMembers({ folder, seed: options.seed ?? 1, env, ingressEnv, ports, disk, changeable, wires });
   const members = [...ours, ...temporal.members];
   const control = controlSandbox(urlAt(sandboxPort));
   const connection = Connection.lazy({ address, ...promptConnectionOptions, channelArgs });
@@ -158,7 +159,7 @@ export async function openStageOn({
     ingress: urlAt(ingressPort),
   };
   const stage: Stage = {
-    ...{ members: byName, wires, sandbox: control, receivers, stranger: createStranger(control, verification.name) },
+    ...{ members: byName, wires, sandbox: control, receivers, stranger: createStranger(control) },
     ...{ disk, store, changeable, deployment, client, address },
     taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
     publicUrl: `http://${await reached('service to ingress', ingressPort)}`,
@@ -193,6 +194,7 @@ const urlAt = (port: number | undefined): string => `http://127.0.0.1:${port}`;
 
 interface Parts {
   folder: string;
+  seed: number;
   env: Record<string, string>;
   ingressEnv: Record<string, string>;
   ports: { sandbox: number | undefined; ingress: number | undefined; metrics: number[] };
@@ -201,7 +203,7 @@ interface Parts {
   wires: Stage['wires'];
 }
 
-function createMembers({ folder, env, ingressEnv, ports, disk, changeable, wires }: Parts): Member[] {
+function createMembers({ folder, seed, env, ingressEnv, ports, disk, changeable, wires }: Parts): Member[] {
   const sandboxArgv = [join(projectRoot, 'dist/dev/sandbox/main.js'), '--port', String(ports.sandbox)];
   const workers = workerNames.map((name, i) =>
     createMember({
@@ -217,7 +219,7 @@ function createMembers({ folder, env, ingressEnv, ports, disk, changeable, wires
   return [
     createMember({
       ...{ name: 'sandbox', folder, isUp: () => answersAt(`${urlAt(ports.sandbox)}/sandbox/health`) },
-      launch: () => ({ argv: [...sandboxArgv, '--speed', String(speed)], env: {} }),
+      launch: () => ({ argv: [...sandboxArgv, '--speed', String(speed), '--seed', String(seed)], env: {} }),
     }),
     ...workers,
     createMember({
@@ -276,8 +278,7 @@ async function prepareSandbox(sandbox: SandboxControl, tokenLifetimeSeconds: num
   await sandbox.setTokenLifetime('partner', tokenLifetimeSeconds);
   await sandbox.setTokenLifetime('business', tokenLifetimeSeconds);
   await sandbox.setDeliverySettings({
-    secret: verification,
-    retryDelaysMs: retriesMs.map((ms) => ms * speed),
+    retries,
     duplicated: 0.1,
     delayUpToMs: 1_000 * speed,
   });

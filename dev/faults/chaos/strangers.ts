@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxControl } from '../../sandbox/control/client.js';
+import type { DeliveryMessage, Tidings } from '../../sandbox/delivery/writer.js';
+import { openForgery } from './forgery.js';
 
 /** One delivery of a stranger about an order that does not exist. */
 export interface Invention {
@@ -23,18 +25,17 @@ export interface Stranger {
 
 const everyMs = 20;
 
-/** `header`: where the secret stands in a delivery. */
-export function createStranger(sandbox: SandboxControl, header: string): Stranger {
+export function createStranger(sandbox: SandboxControl): Stranger {
   const sent: Invention[] = [];
   const floods: { beganAt: number; endedAt: number }[] = [];
 
-  async function send(address: string, secret: string): Promise<void> {
+  async function send(forge: (tidings: Tidings) => DeliveryMessage): Promise<void> {
     const orderId = `invented-${sent.length}`;
     const invention: Invention = { orderId, at: Date.now(), ms: 0, answer: null, saysWhen: false };
     sent.push(invention);
-    const body = JSON.stringify({ event_type: 'status_changed', order_id: orderId, status: 'Driving' });
-    const request = { method: 'POST', body, headers: { [header]: secret }, signal: AbortSignal.timeout(10_000) };
-    const answer = await fetch(address, request).catch(() => null);
+    const { url, headers, body } = forge({ eventType: 'status_changed', orderId, status: 'Driving' });
+    const request = { method: 'POST', body: body.toString(), headers, signal: AbortSignal.timeout(10_000) };
+    const answer = await fetch(url, request).catch(() => null);
     const text = await answer?.text().catch(() => '');
     invention.ms = Date.now() - invention.at;
     if (!answer) return;
@@ -45,13 +46,13 @@ export function createStranger(sandbox: SandboxControl, header: string): Strange
 
   return {
     async flood(forMs) {
-      const subscriber = (await sandbox.subscribers().catch(() => [])).at(-1);
-      if (!subscriber) return;
+      const forge = await openForgery(sandbox).catch(() => null);
+      if (!forge) return;
       const beganAt = Date.now();
       const sending: Promise<void>[] = [];
       for (let next = beganAt; next < beganAt + forMs; next += everyMs) {
         await sleep(Math.max(0, next - Date.now()));
-        sending.push(send(subscriber.hookAddress, subscriber.secretId).catch(() => undefined));
+        sending.push(send(forge).catch(() => undefined));
       }
       await Promise.all(sending);
       floods.push({ beganAt, endedAt: Date.now() });

@@ -17,6 +17,7 @@ import { rideStart } from '../../../src/temporal/starts.js';
 import { rotateSubscriptionUpdate, subscriptionStatusQuery } from '../../../src/workflows/messages.js';
 import type { requestRide } from '../../../src/workflows/ride/request-ride.js';
 import type { subscription } from '../../../src/workflows/subscription/subscription.js';
+import { sandboxReferenceFields } from '../../sandbox/sandbox.js';
 import { type Answer, insist } from './insist.js';
 import { anchorIds, type PlannedWork } from './plan-work.js';
 import { noticePaths } from './receivers.js';
@@ -238,7 +239,7 @@ async function call({ rides, done, until }: Place, { key, operation }: PlannedWo
     createOrder: rideBody(false),
   };
   const body = bodies[operation];
-  const field = operation === 'addReferenceCode' ? { referenceFieldId: '11' } : {};
+  const field = operation === 'addReferenceCode' ? { referenceFieldId: sandboxReferenceFields[0].codesId } : {};
   const end = await insist(
     () => rides.call({ account: business, operation, key, ...field, ...(body === undefined ? {} : { body }) }),
     until,

@@ -9,6 +9,7 @@ import { subscriptionId } from '../../../src/domain/workflow-ids.js';
 import { rotateSubscriptionUpdate } from '../../../src/workflows/messages.js';
 import { until } from '../../stack/run/until.js';
 import { findDevServer } from '../../stack/temporal/dev-server.js';
+import { openForgery } from '../chaos/forgery.js';
 import { rideBody } from '../chaos/ride-bodies.js';
 import { allRuns } from '../chaos/runs.js';
 import { openStage, type Stage } from '../chaos/stage.js';
@@ -88,14 +89,15 @@ async function startAll(stage: Stage, rides: FaretrailClient): Promise<() => Pro
     ['under-fire', 'later'].map((id) => ({ interface: 'business', orderId: id, script: goesOn })),
   );
   await subscribe(stage);
-  const [subscriber] = await sandbox.subscribers();
   const order = await rides.follow({ account, orderId });
   const ride = await rides.request({ account, requestId: 'under-fire', order: rideBody(false) });
   await until('the ride has no order', async () => (await ride.status()).orderId !== null, { withinMs: 60_000 });
   const report = await rides.followReports({ account, orderId });
-  const headers = { 'x-subscriber-secret': subscriber?.secretId ?? '' };
-  const delivery = { method: 'POST', headers, body: '{"event_type":"status_changed"}' };
-  const answer = await fetch(subscriber?.hookAddress ?? '', delivery);
+  const forge = await openForgery(sandbox);
+  const delivery = forge?.({ eventType: 'status_changed' }); // it names no order, so it is parked
+  const answer = await fetch(delivery?.url ?? '', {
+    ...{ method: 'POST', headers: delivery?.headers ?? {}, body: delivery?.body.toString() ?? '' },
+  });
   const { deliveryId } = (await answer.json()) as { deliveryId: string };
 
   return async () => {

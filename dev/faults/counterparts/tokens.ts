@@ -10,7 +10,7 @@ import {
   FaretrailClientError,
   type OrderHandle,
 } from '../../../src/client/index.js';
-import { type Sandbox, sandboxCredentials, startSandbox } from '../../sandbox/sandbox.js';
+import { type Sandbox, sandboxCredentials, sandboxReferenceFields, startSandbox } from '../../sandbox/sandbox.js';
 import { startLocalProcess } from '../../stack/run/process-child.js';
 import { until } from '../../stack/run/until.js';
 import { findDevServer, startDevServer } from '../../stack/temporal/dev-server.js';
@@ -181,7 +181,7 @@ async function tryScopes({ issuer: { name }, rides, check, say }: Meeting, order
     account: `${name}-rides`,
     operation: 'addReferenceCode',
     key: 'codes',
-    referenceFieldId: '11',
+    referenceFieldId: sandboxReferenceFields[0].codesId,
     body,
   } as const;
   const withScope = await ended(rides.call(codes));

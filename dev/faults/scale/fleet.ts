@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { promptConnectionOptions } from '../../../src/temporal/connection.js';
@@ -43,7 +43,6 @@ export const requestsPerSecond = 16;
 const counts = { workers: 3, ingresses: 2 };
 const upWithinMs = 120_000;
 const host = '127.0.0.1';
-const profile = { delivery: { verification: { mode: 'header', name: 'x-subscriber-secret' } } };
 /** As the guide says for many orders, with room for all of them in two of three caches. */
 const forManyOrders = {
   NODE_OPTIONS: '--max-old-space-size=1400 --max-semi-space-size=4',
@@ -81,7 +80,7 @@ export async function openFleet(folder: string, say: (line: string) => void, onE
   const ours = [...workers, ...ingresses, desk];
   onEnd(async () => void (await Promise.all([service, ...ours].map((member) => member.kill()))));
   await start([service]);
-  await sandbox.setDeliverySettings({ secret: { mode: 'header', name: 'x-subscriber-secret' } });
+  await sandbox.setDeliverySettings({ retries: 4 });
   await start(ours);
   // Nobody closes the connection: a call that is made again on a closed one would end the process in the middle of a stop.
   const client = new Client({ connection: Connection.lazy({ address: cluster.address, ...promptConnectionOptions }) });
@@ -125,13 +124,10 @@ interface Surroundings {
 }
 
 function settings({ folder, sandboxPort, address, store }: Surroundings): Record<string, string> {
-  const contractFile = join(folder, 'contract.json');
-  writeFileSync(contractFile, JSON.stringify(profile));
   const moreAccounts = polledAccounts.length - 1;
   return {
     ...workerEnv({ folder, sandboxUrl: `http://${host}:${sandboxPort}`, requestsPerSecond, moreAccounts }),
     TEMPORAL_ADDRESS: address,
-    FARETRAIL_CONTRACT_FILE: contractFile,
     FARETRAIL_STORE_URL: store.url,
     FARETRAIL_WEBHOOK_KEYS: `k1:${randomBytes(32).toString('base64url')}`,
   };

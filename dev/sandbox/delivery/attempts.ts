@@ -1,7 +1,8 @@
+import type { Subscriber } from '../subscription/subscribers.js';
 import { createWorkQueue } from '../work-queue.js';
 import { type DeliveryLedger, isDelivered } from './ledger.js';
 import type { DeliverySender } from './sender.js';
-import type { DeliverySettings } from './settings.js';
+import { type DeliverySettings, pauseBefore } from './settings.js';
 import type { Delivery } from './writer.js';
 
 export interface AttemptPorts {
@@ -10,12 +11,15 @@ export interface AttemptPorts {
   sender: DeliverySender;
   /** Divides every wait. */
   speed: number;
-  /** Does the subscriber still exist? */
-  isLive(subscriberId: string): boolean;
+  /** Undefined: the subscriber does not exist any more. */
+  findSubscriber(id: string): Pick<Subscriber, 'retries'> | undefined;
 }
 
-/** Sends deliveries, a limited number at a time. Sends a delivery again that got no 2xx. */
-export function createDeliveryAttempts({ settings, ledger, sender, speed, isLive }: AttemptPorts) {
+/** Further attempts follow an address without an answer and a failure of the receiver (published 2.1, for a neighbour). */
+const isWorthRetrying = (answer: number | null): boolean => answer === null || answer >= 500;
+
+/** Sends deliveries, a limited number at a time, and again where the subscription asks for it. */
+export function createDeliveryAttempts({ settings, ledger, sender, speed, findSubscriber }: AttemptPorts) {
   let isClosed = false;
   const timers = new Set<NodeJS.Timeout>();
   const queue = createWorkQueue(attempt, () => settings().concurrency);
@@ -36,17 +40,18 @@ export function createDeliveryAttempts({ settings, ledger, sender, speed, isLive
   }
 
   async function attempt({ delivery, number }: { delivery: Delivery; number: number }): Promise<void> {
-    if (!isDelivered(await send(delivery, number))) retry(delivery, number);
+    const answer = await send(delivery, number);
+    if (!isDelivered(answer)) retry(delivery, number, answer);
   }
 
-  function retry(delivery: Delivery, number: number): void {
-    const waitMs = settings().retryDelaysMs[number - 1];
-    if (waitMs === undefined || isClosed) {
+  function retry(delivery: Delivery, number: number, answer: number | null): void {
+    const retries = findSubscriber(delivery.facts.subscriberId)?.retries ?? settings().retries;
+    if (number > retries || isClosed || !isWorthRetrying(answer)) {
       ledger.countGivenUp();
       return;
     }
     ledger.countRetrying(1);
-    later(waitMs, () => {
+    later(pauseBefore(number), () => {
       ledger.countRetrying(-1);
       if (isWanted(delivery)) queue.add({ delivery, number: number + 1 });
       else ledger.countGivenUp();
@@ -54,10 +59,10 @@ export function createDeliveryAttempts({ settings, ledger, sender, speed, isLive
   }
 
   const isWanted = ({ facts }: Delivery): boolean =>
-    isLive(facts.subscriberId) && (facts.cause === 'command' || settings().enabled);
+    findSubscriber(facts.subscriberId) !== undefined && (facts.cause === 'command' || settings().enabled);
 
   return {
-    /** Queues the delivery after a wait. Further attempts follow the schedule. */
+    /** Queues the delivery after a wait. */
     submit(delivery: Delivery, waitMs = 0): void {
       if (waitMs === 0) queue.add({ delivery, number: 1 });
       else later(waitMs, () => queue.add({ delivery, number: 1 }));
@@ -65,7 +70,7 @@ export function createDeliveryAttempts({ settings, ledger, sender, speed, isLive
     /** Sends the delivery at once, without the queue. Gives the answer to the first attempt. */
     async sendNow(delivery: Delivery, { isRetried }: { isRetried: boolean }): Promise<number | null> {
       const answer = await send(delivery, 1);
-      if (isRetried && !isDelivered(answer)) retry(delivery, 1);
+      if (isRetried && !isDelivered(answer)) retry(delivery, 1, answer);
       return answer;
     },
     isClosed: () => isClosed,

@@ -1,5 +1,4 @@
-import { isSameStatus } from '../../../src/domain/order/status.js';
-import { createOrderAnnouncer, type StatusChange } from '../order/announcer.js';
+import { createOrderAnnouncer } from '../order/announcer.js';
 import type { OrderBook } from '../order/orders.js';
 import { changed } from '../ride/settings.js';
 import type { SubscriberBook } from '../subscription/subscribers.js';
@@ -8,30 +7,35 @@ import { createDeliveryLedger } from './ledger.js';
 import type { DeliveryReport, DeliveryRequest } from './requests.js';
 import { plannedDeliveries, sendAll } from './runs.js';
 import { createDeliverySender } from './sender.js';
-import { type DeliverySettings, defaultDeliverySettings } from './settings.js';
-import { createDeliveryWriter, type Tidings } from './writer.js';
+import { type DeliveryChange, type DeliverySettings, defaultDeliverySettings } from './settings.js';
+import { drawnHeader } from './signature.js';
+import { createDeliveryWriter, type Tidings, type WriterPorts } from './writer.js';
 
-export interface DeliveryPorts {
+export interface DeliveryPorts extends Pick<WriterPorts, 'productOf'> {
   orders: OrderBook;
   subscribers: SubscriberBook;
-  businessId: string;
+  /** When the service calculates the receipt of an order that has just taken this status, from now on, in milliseconds; none: it has none. */
+  receiptTimes(status: string): readonly number[];
   speed: number;
   /** 0 to 1. */
   random: () => number;
   /** Settings at the start, over the defaults. */
-  change: Parameters<typeof changed<DeliverySettings>>[1];
+  change: DeliveryChange;
 }
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
-/** The part of the service that sends deliveries to subscribers. */
-export function createDeliveries({ orders, subscribers, businessId, speed, random, change }: DeliveryPorts) {
-  let current = changed(defaultDeliverySettings, change);
+/** The part of the service that sends deliveries to subscribers: changes of business orders and of their receipts. */
+export function createDeliveries(ports: DeliveryPorts) {
+  const { orders, subscribers, receiptTimes, productOf, speed, random, change } = ports;
+  const atFirst: DeliverySettings = { ...defaultDeliverySettings, signatureHeader: drawnHeader(random) };
+  let current = changed(atFirst, change);
   const settings = (): DeliverySettings => current;
   const ledger = createDeliveryLedger();
-  const writer = createDeliveryWriter(settings, businessId);
-  const isLive = (subscriberId: string) => subscribers.find(subscriberId) !== undefined;
-  const attempts = createDeliveryAttempts({ settings, ledger, sender: createDeliverySender(), speed, isLive });
+  const writer = createDeliveryWriter({ settings, productOf });
+  const sender = createDeliverySender();
+  const attempts = createDeliveryAttempts({ settings, ledger, sender, speed, findSubscriber: subscribers.find });
+  const reports = new Set<NodeJS.Timeout>();
 
   function tell(tidings: Tidings): void {
     for (const subscriber of subscribers.of(tidings.eventType)) {
@@ -45,16 +49,20 @@ export function createDeliveries({ orders, subscribers, businessId, speed, rando
     }
   }
 
+  function reportLater(orderId: string, afterMs: number): void {
+    const timer = setTimeout(() => {
+      reports.delete(timer);
+      if (current.enabled) tell({ eventType: 'business_report', orderId });
+    }, afterMs / speed).unref();
+    reports.add(timer);
+  }
+
   const announcer = createOrderAnnouncer({
     orders: orders.all,
-    isWanted: ({ order }) =>
-      current.enabled && (order.interface === 'business' || current.partnerOrders) && subscribers.count() > 0,
-    countsFirstStatus: () => current.firstStatus,
-    announce: ({ order, status, previousStatus }: StatusChange) => {
-      const { orderId } = order.order;
-      tell({ eventType: 'status_changed', orderId, status, previousStatus });
-      if (current.reportWhenCompleted && isSameStatus(status, 'Completed'))
-        tell({ eventType: 'business_report', orderId, status: undefined });
+    isWanted: ({ order }) => current.enabled && order.interface === 'business' && subscribers.count() > 0,
+    announce({ order: { orderId } }, status) {
+      tell({ eventType: 'status_changed', orderId, status });
+      for (const afterMs of receiptTimes(status)) reportLater(orderId, afterMs);
     },
   });
 
@@ -62,7 +70,7 @@ export function createDeliveries({ orders, subscribers, businessId, speed, rando
     ledger,
     settings,
     /** Changes some of the settings, and gives all of them. */
-    setSettings(given: Parameters<typeof changed<DeliverySettings>>[1]): DeliverySettings {
+    setSettings(given: DeliveryChange): DeliverySettings {
       current = changed(current, given);
       announcer.update();
       return current;
@@ -79,6 +87,7 @@ export function createDeliveries({ orders, subscribers, businessId, speed, rando
     },
     async close(): Promise<void> {
       announcer.close();
+      for (const timer of reports) clearTimeout(timer);
       await attempts.close();
     },
   };

@@ -10,18 +10,19 @@ export const deliveryFlaws = [
   'invalidUtf8',
   /** The usual fields, and a field with lists nested 100,000 deep. */
   'deep',
-  /** The usual fields behind `__proto__` and `constructor`, which name another order. */
+  /** In `message` the usual fields come after `__proto__` and `constructor`, which name another order. */
   'prototypeKeys',
-  /** Each usual field twice, with different values. */
+  /** `message` has each field twice, with different values. */
   'duplicateKeys',
+  /** Signed with another key. */
   'wrongSecret',
-  'noSecret',
+  'unsigned',
   'wrongPath',
 ] as const;
 export type DeliveryFlaw = (typeof deliveryFlaws)[number];
 
 const depth = 100_000; // 200 kB of brackets, below the largest body
-const others = '"order_id":"another-order","status":"Completed","event_type":"another_event"';
+const others = '"order_id":"another-order","status":"Completed"';
 const prototypeKeys = `"__proto__":{${others}},"constructor":{"prototype":{${others}}}`;
 
 /** The bytes to send instead of `usual`, a JSON object. The same bytes if the flaw is not in the body. */
@@ -39,9 +40,9 @@ export function flawedBody(flaw: DeliveryFlaw | undefined, usual: Buffer, bytes:
     case 'deep':
       return inFront(usual, `"deep":${'['.repeat(depth)}${']'.repeat(depth)}`);
     case 'prototypeKeys':
-      return inFront(usual, prototypeKeys);
+      return inMessage(usual, prototypeKeys);
     case 'duplicateKeys':
-      return inFront(usual, others);
+      return inMessage(usual, others);
     default:
       return usual;
   }
@@ -50,6 +51,11 @@ export function flawedBody(flaw: DeliveryFlaw | undefined, usual: Buffer, bytes:
 /** As text, since no object can hold such fields. */
 const inFront = (usual: Buffer, fields: string): Buffer =>
   Buffer.concat([Buffer.from(`{${fields},`), usual.subarray(1)]);
+
+function inMessage(usual: Buffer, fields: string): Buffer {
+  const body = JSON.parse(usual.toString()) as { message: string };
+  return Buffer.from(JSON.stringify({ ...body, message: `{${fields},${body.message.slice(1)}` }));
+}
 
 /** Puts the bytes before the last quotation mark, and so into a text. UTF-8 has no 0xFF and 0xFE (RFC 3629 section 3). */
 function withInvalidBytes(usual: Buffer): Buffer {

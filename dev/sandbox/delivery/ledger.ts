@@ -1,4 +1,4 @@
-import type { EventType } from '../../../src/domain/subscription/subscription.js';
+import type { DeliveryEvent } from './bodies.js';
 import type { DeliveryFlaw } from './flaws.js';
 
 /** One attempt to deliver. It never holds a secret, an address or a body. */
@@ -8,7 +8,7 @@ export interface DeliveryAttempt {
   /** Running number of the delivery. Its further attempts and its copies have the same number. */
   delivery: number;
   subscriberId: string;
-  eventType: EventType;
+  eventType: DeliveryEvent;
   orderId?: string | undefined;
   status?: string | undefined;
   /** 1 is the first. */
@@ -27,7 +27,7 @@ export interface DeliveryAttempt {
 }
 
 export interface DeliveryFilter {
-  eventType?: EventType | undefined;
+  eventType?: DeliveryEvent | undefined;
   orderId?: string | undefined;
   subscriberId?: string | undefined;
 }

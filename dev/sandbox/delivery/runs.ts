@@ -10,7 +10,7 @@ import type { NumberedTidings, Tidings } from './writer.js';
 /** What the commands about deliveries use. */
 export interface RunPorts {
   orders: Pick<OrderBook, 'find'>;
-  subscribers: Pick<SubscriberBook, 'find' | 'of'>;
+  subscribers: Pick<SubscriberBook, 'find' | 'of' | 'all'>;
   number(tidings: Tidings): NumberedTidings;
   /** 0 to 1. */
   random(): number;
@@ -36,7 +36,7 @@ export function plannedDeliveries(request: DeliveryRequest, ports: RunPorts): Pl
 
 function receiversOf({ eventType, subscriberId }: DeliveryRequest, subscribers: RunPorts['subscribers']): Subscriber[] {
   if (subscriberId === undefined) {
-    const all = subscribers.of(eventType);
+    const all = eventType === 'test.event.updated' ? subscribers.all() : subscribers.of(eventType);
     if (all.length === 0) throw new InvalidInput(`eventType: no subscriber exists for ${eventType}`);
     return all;
   }
@@ -48,10 +48,12 @@ function receiversOf({ eventType, subscriberId }: DeliveryRequest, subscribers: 
 /** One for each order and status. */
 function toldBy({ eventType, interface: at, orderIds, statuses }: DeliveryRequest, orders: RunPorts['orders']) {
   const now = (live: LiveOrder | undefined) => (live ? statusAt(live, Date.now()) : 'Routing');
+  if (eventType === 'employee_updated')
+    return (statuses ?? ['update']).map((status): Tidings => ({ eventType, status }));
   const ids: readonly (string | undefined)[] = orderIds.length > 0 ? orderIds : [undefined];
   return ids.flatMap((orderId): Tidings[] => {
     const told = statuses ?? [now(orderId === undefined ? undefined : orders.find(at, orderId))];
-    return told.map((status) => ({ eventType, orderId, status: eventType === 'business_report' ? undefined : status }));
+    return told.map((status) => ({ eventType, orderId, ...(eventType === 'status_changed' && { status }) }));
   });
 }
 

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
+import type { RideInterface } from '../../../src/domain/account.js';
 import { type Answer, errorAnswer, jsonAnswer, tokenErrorAnswer } from '../answers.js';
 import type { Fault } from '../faults.js';
 
@@ -73,24 +74,30 @@ function breakOff(reply: FastifyReply, { status, headers, text }: Answer): Fasti
   return reply;
 }
 
+interface FaultedCall {
+  at: RideInterface;
+  url: string;
+  now: number;
+}
+
 /** The answer under a fault. `usual` carries the call out. Faults of sending leave the answer unchanged. */
-export function faultedAnswer(fault: Fault, usual: () => Answer, { url, now }: { url: string; now: number }): Answer {
+export function faultedAnswer(fault: Fault, usual: () => Answer, { at, url, now }: FaultedCall): Answer {
   switch (fault.kind) {
     case 'unauthorized':
-      return errorAnswer(401, 'INVALID_CREDENTIALS', 'fault: unauthorized');
+      return errorAnswer(at, 401, 'invalid_credentials', 'fault: unauthorized');
     case 'forbidden':
-      return errorAnswer(403, 'FORBIDDEN', 'fault: forbidden');
+      return errorAnswer(at, 403, 'forbidden', 'fault: forbidden');
     case 'notFound':
-      return errorAnswer(404, 'NOT_FOUND', 'fault: not found');
+      return errorAnswer(at, 404, 'not_found', 'fault: not found');
     case 'serverError':
-      return instead(fault, usual, errorAnswer(500, 'INTERNAL_ERROR', 'fault: server error'));
+      return instead(fault, usual, errorAnswer(at, 500, 'internal_error', 'fault: server error'));
     case 'tooManyRequests':
-      return errorAnswer(429, 'RATE_LIMITED', 'fault: too many requests', { headers: retryAfter(fault, now) });
+      return errorAnswer(at, 429, 'rate_limited', 'fault: too many requests', { headers: retryAfter(fault, now) });
     case 'unavailable':
       return instead(
         fault,
         usual,
-        errorAnswer(503, 'UNAVAILABLE', 'fault: unavailable', { headers: retryAfter(fault, now) }),
+        errorAnswer(at, 503, 'unavailable', 'fault: unavailable', { headers: retryAfter(fault, now) }),
       );
     case 'redirect':
       return { status: 302, headers: { location: url }, text: '' };
@@ -99,7 +106,7 @@ export function faultedAnswer(fault: Fault, usual: () => Answer, { url, now }: {
     case 'reply':
       return instead(fault, usual, replyAnswer(fault));
     case 'errorInSuccess':
-      return errorAnswer(200, 'INTERNAL_ERROR', 'fault: an error in a 200 answer');
+      return errorAnswer('partner', 200, 'internal_error', 'fault: an error in a 200 answer');
     case 'malformedJson':
       return change(usual(), (text) => text.slice(0, Math.ceil(text.length / 2)));
     case 'emptyBody':

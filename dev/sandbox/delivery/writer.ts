@@ -1,23 +1,22 @@
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { randomUUID } from 'node:crypto';
 import type { Subscriber } from '../subscription/subscribers.js';
-import { type DeliveryFacts, type DeliveryShape, deliveryBody } from './bodies.js';
+import { type DeliveryEvent, type DeliveryFacts, deliveryBody } from './bodies.js';
 import { type DeliveryFlaw, flawedBody, wrongPath } from './flaws.js';
 import type { DeliveryAttempt } from './ledger.js';
-import { type SecretPlace, secretHeaders, withField, withSecretField } from './secrets.js';
 import type { DeliverySettings } from './settings.js';
+import { signatureOf } from './signature.js';
 
 /** The subject of a delivery. */
-export interface Tidings extends Pick<DeliveryFacts, 'eventType' | 'orderId' | 'status'> {
-  previousStatus?: string | undefined;
+export interface Tidings {
+  eventType: DeliveryEvent;
+  orderId?: string | undefined;
+  status?: string | undefined;
 }
 
-/** A subject with its own number and time. */
-export interface NumberedTidings extends Tidings {
-  number: number;
-  timestamp: string;
-}
+/** A subject with what makes it an event of its own. */
+export interface NumberedTidings extends Tidings, Pick<DeliveryFacts, 'number' | 'id' | 'timestamp' | 'employeeId'> {}
 
-/** A delivery as the sandbox sends it in each attempt. Holds secrets, so no ledger may hold it. */
+/** A delivery as the sandbox sends it in each attempt. Holds a proof, so no ledger may hold it. */
 export interface DeliveryMessage {
   url: string;
   headers: Record<string, string>;
@@ -32,36 +31,44 @@ export interface Delivery {
   message: DeliveryMessage;
 }
 
-/** How one message differs from the settings. */
+/** How one message differs from those that the sandbox sends by itself. */
 export interface MessageForm {
-  shape?: DeliveryShape | undefined;
-  secret?: SecretPlace | undefined;
   flaw?: DeliveryFlaw | undefined;
   /** The size of an oversized body. */
   bytes?: number | undefined;
 }
 
+export interface WriterPorts {
+  settings(): DeliverySettings;
+  /** The product of an order. */
+  productOf(orderId: string | undefined): string;
+}
+
 const defaultOversize = 262_145; // one byte more than an ingress takes
 const wrongSecret = '00000000-0000-4000-8000-000000000000';
 
-/** Makes deliveries as the settings say. */
-export function createDeliveryWriter(settings: () => DeliverySettings, businessId: string) {
+/** Makes deliveries as the service publishes them. */
+export function createDeliveryWriter({ settings, productOf }: WriterPorts) {
   let lastNumber = 0;
   return {
     /** The time contains the number, so no two times are equal. */
     number(tidings: Tidings): NumberedTidings {
       lastNumber += 1;
       const fraction = String(lastNumber % 1_000_000).padStart(6, '0');
-      return { ...tidings, number: lastNumber, timestamp: new Date().toISOString().replace('Z', `${fraction}Z`) };
+      const timestamp = new Date().toISOString().replace('Z', `${fraction}Z`);
+      return { ...tidings, number: lastNumber, id: randomUUID(), timestamp, employeeId: randomUUID() };
     },
     /** `form`: the wishes of a command. The same arguments give the same bytes. */
-    write(subscriber: Subscriber, { number, ...tidings }: NumberedTidings, form?: MessageForm): Delivery {
+    write(subscriber: Subscriber, tidings: NumberedTidings, form?: MessageForm): Delivery {
       const { id: subscriberId, hookAddress } = subscriber;
-      const { eventType, orderId, status } = tidings;
+      const { number: delivery, eventType, orderId, status } = tidings;
       const cause = form ? 'command' : 'change';
-      const facts = { previousStatus: undefined, ...tidings, businessId, hookAddress };
+      const facts: DeliveryFacts = {
+        ...tidings,
+        ...{ event: eventType, orderId, status, hookAddress, productId: productOf(orderId) },
+      };
       return {
-        facts: { delivery: number, subscriberId, eventType, orderId, status, cause, flaw: form?.flaw },
+        facts: { delivery, subscriberId, eventType, orderId, status, cause, flaw: form?.flaw },
         message: toMessage(subscriber, facts, settings(), form),
       };
     },
@@ -69,41 +76,21 @@ export function createDeliveryWriter(settings: () => DeliverySettings, businessI
 }
 
 function toMessage(
-  subscriber: Subscriber,
+  { hookAddress, secretId }: Subscriber,
   facts: DeliveryFacts,
-  settings: DeliverySettings,
-  { flaw, bytes = defaultOversize, ...form }: MessageForm = {},
+  { signatureHeader }: DeliverySettings,
+  { flaw, bytes = defaultOversize }: MessageForm = {},
 ): DeliveryMessage {
-  const own = settings.bySubscriber[subscriber.id];
-  const shape = form.shape ?? own?.shape ?? settings.shape;
-  const place: SecretPlace = flaw === 'noSecret' ? { mode: 'none' } : (form.secret ?? own?.secret ?? settings.secret);
-  const secret = flaw === 'wrongSecret' ? wrongSecret : subscriber.secretId;
-  const { eventsAt, coding, slash } = settings;
-  const eventOf = (status: string | undefined) =>
-    withSecretField(deliveryBody(shape, { ...facts, status }), place, secret);
-  const statuses = facts.previousStatus === undefined ? [facts.status] : [facts.previousStatus, facts.status];
-  // A flaw is one of a single event.
-  const isList = eventsAt !== null && flaw === undefined;
-  const content = isList ? withField({}, eventsAt.split('/').slice(1), statuses.map(eventOf)) : eventOf(facts.status);
-  const plain = flawedBody(flaw, Buffer.from(JSON.stringify(content)), bytes);
-  const body = packers[coding](plain);
-  const url = flaw === 'wrongPath' ? wrongPath(subscriber.hookAddress) : subscriber.hookAddress;
+  const body = flawedBody(flaw, Buffer.from(JSON.stringify(deliveryBody(facts))), bytes);
+  const proof = signatureOf(body, flaw === 'wrongSecret' ? wrongSecret : secretId);
   return {
-    url: slash ? `${url}/` : url,
+    url: flaw === 'wrongPath' ? wrongPath(hookAddress) : hookAddress,
     headers: {
       'content-type': 'application/json',
       'user-agent': 'ride-service-sandbox',
-      ...(coding !== 'none' && { 'content-encoding': coding }),
-      ...secretHeaders({ sent: body, plain }, place, secret),
+      ...(flaw !== 'unsigned' && { [signatureHeader]: proof }),
     },
     body,
     isChunked: flaw === 'oversizedChunked',
   };
 }
-
-const packers: Record<DeliverySettings['coding'], (body: Buffer) => Buffer> = {
-  none: (body) => body,
-  gzip: gzipSync,
-  deflate: deflateSync,
-  br: brotliCompressSync,
-};

@@ -1,18 +1,10 @@
 import type { LiveOrder } from './orders.js';
 
-/** One change of an order's status. */
-export interface StatusChange {
-  order: LiveOrder;
-  status: string;
-  previousStatus: string | undefined;
-}
-
 export interface AnnouncerPorts {
   orders(): Iterable<LiveOrder>;
   /** Does a subscriber want deliveries about this order? Called at each change, and by `update`. */
   isWanted(order: LiveOrder): boolean;
-  countsFirstStatus(): boolean;
-  announce(change: StatusChange): void;
+  announce(order: LiveOrder, status: string): void;
 }
 
 interface Watch {
@@ -28,17 +20,16 @@ const reachedSteps = ({ steps }: LiveOrder, now: number): number => {
   return next < 0 ? steps.length : next;
 };
 
-/** Announces each status when an order takes it. Orders without subscribers have no timer. */
-export function createOrderAnnouncer({ orders, isWanted, countsFirstStatus, announce }: AnnouncerPorts) {
+/** Announces each status when an order takes it, the first one included. Orders without subscribers have no timer. */
+export function createOrderAnnouncer({ orders, isWanted, announce }: AnnouncerPorts) {
   const watches = new Map<LiveOrder, Watch>();
 
   function look(order: LiveOrder, watch: Watch): void {
     const reached = reachedSteps(order, Date.now());
     while (watch.announced < reached) {
       const status = order.steps[watch.announced]?.status ?? '';
-      const previousStatus = order.steps[watch.announced - 1]?.status;
       watch.announced += 1;
-      announce({ order, status, previousStatus });
+      announce(order, status);
     }
     clearTimeout(watch.timer);
     const next = order.steps[watch.announced];
@@ -63,7 +54,7 @@ export function createOrderAnnouncer({ orders, isWanted, countsFirstStatus, anno
       if (!isWanted(order)) return;
       const known = watches.get(order);
       if (known) look(order, known);
-      else watch(order, isNew && countsFirstStatus() ? 0 : 1);
+      else watch(order, isNew ? 0 : 1);
     },
     /** Call it when the answer of `isWanted` may have changed. It does not announce earlier statuses. */
     update(): void {

@@ -1,44 +1,55 @@
 import { isSameStatus, toRideStatus } from '../../../src/domain/order/status.js';
-import { type LiveOrder, type StatusShape, statusAt } from './orders.js';
+import type { NewOrder } from '../ride/body.js';
+import { type LiveOrder, requestedTimeOf, scheduledTimeOf, statusAt, toSeconds } from './orders.js';
+import { numberOrText } from './wire-id.js';
 
-/** The partner's answer to an order status look-up, in one of the assumed shapes. */
-export function orderStatusBody(live: LiveOrder, defaultShape: StatusShape, now: number): unknown {
-  const { orderId, details, shape = defaultShape } = live.order;
+/** The partner's answer to an order status look-up, as code of clients reads it (published 2.4). */
+export function partnerOrderBody(live: LiveOrder, now: number): object {
+  const { orderId, details } = live.order;
   const status = statusAt(live, now);
-  if (shape === 'flat') return { order_id: orderId, status, ...details };
-  if (shape === 'wrapped') return { status: 'success', data: { order: { id: orderId, status, ...details } } };
-  return { order: { order_id: orderId, status, ...details } };
+  const { name, phone, vehicle } = fakeDriver;
+  const driver = { driver_name: name, driver_phone: phone, plate_number: vehicle.license_plate };
+  return {
+    order: {
+      order_id: orderId,
+      status,
+      scheduled_at: scheduledTimeOf(live),
+      created_at: requestedTimeOf(live),
+      product: { name: 'Standard Cab', category: 'transportation' },
+      actual: withDriver.has(toRideStatus(status)) ? { supplier: { driver } } : undefined,
+      ...details,
+    },
+  };
 }
 
 const minute = 60_000;
 const accepted = new Set(['Confirmed', 'Waiting', 'Driving', 'ActiveOrder', 'Completed']);
 const withDriver = new Set(['Confirmed', 'Waiting', 'Driving']);
 
-/** The business answer to order details (assumed): fields appear as the order advances. */
-export function orderDetailsBody(live: LiveOrder, now: number): object {
+/** The business answer to order details (published 2.3): fields appear as the order advances. `ordered`: what a create asked for. */
+export function orderDetailsBody(live: LiveOrder, ordered: NewOrder | undefined, now: number): object {
   const status = statusAt(live, now);
   const known = toRideStatus(status);
   const at = (word: string) => live.steps.find((step) => isSameStatus(step.status, word))?.at;
   const reached = (word: string) => pastIso(at(word), now);
-  const requestedAt = new Date(live.addedAt).toISOString();
   const confirmedAt = at('Confirmed');
   const arrival = at('Waiting') ?? (confirmedAt === undefined ? undefined : confirmedAt + 5 * minute);
   return {
-    id: live.order.orderId,
+    id: numberOrText(live.order.orderId),
     status,
-    requested_at: requestedAt,
-    scheduled_at: live.order.scheduledAt ?? requestedAt,
-    will_arrive_at_pickup: reached('Confirmed') && arrival ? new Date(arrival).toISOString() : undefined,
+    requested_at: requestedTimeOf(live),
+    scheduled_at: scheduledTimeOf(live),
+    will_arrive_at_pickup: reached('Confirmed') && arrival ? toSeconds(arrival) : undefined,
     pickedup_at: reached('Driving'),
     droppedoff_at: reached('Completed'),
     supplier: accepted.has(known) ? supplierBody(withDriver.has(known)) : undefined,
-    stops: stopBodies(known),
+    stops: (ordered?.stops ?? fakeStops).map((stop) => stopBody(stop, known)),
     ...live.order.details,
   };
 }
 
 const pastIso = (at: number | undefined, now: number): string | undefined =>
-  at !== undefined && at <= now ? new Date(at).toISOString() : undefined;
+  at !== undefined && at <= now ? toSeconds(at) : undefined;
 
 /** Invented personal data, so that tests can search trails and logs for it. */
 export const fakeDriver = {
@@ -55,6 +66,18 @@ const supplierBody = (driver: boolean) => ({
   ...(driver ? { driver: fakeDriver } : {}),
 });
 
+type Stop = Pick<NewOrder['stops'][number], 'type'> & {
+  actions: { type: string; user: object }[];
+  location: { lat: number | string; lng: number | string };
+};
+
+const user = { name: 'Pat Example', phone: '15550100200' };
+/** Of an order that a command added. */
+const fakeStops: Stop[] = [
+  { type: 'origin', actions: [{ type: 'pick_up', user }], location: { lat: 52.5, lng: 13.4 } },
+  { type: 'destination', actions: [{ type: 'drop_off', user }], location: { lat: 52.6, lng: 13.5 } },
+];
+
 const originProgress: Record<string, string> = {
   Confirmed: 'Confirmed',
   Waiting: 'Waiting',
@@ -63,18 +86,19 @@ const originProgress: Record<string, string> = {
   Cancelled: 'Cancelled',
   Rejected: 'Cancelled',
 };
-const destinationProgress: Record<string, string> = {
+const laterProgress: Record<string, string> = {
   Driving: 'Confirmed',
   Completed: 'Completed',
   Cancelled: 'Cancelled',
   Rejected: 'Cancelled',
 };
 
-function stopBodies(status: string): unknown[] {
-  const origin = originProgress[status] ?? 'Pending';
-  const destination = destinationProgress[status] ?? 'Pending';
-  return [
-    { type: 'origin', progress_status: origin, actions: [{ type: 'pick_up', status: origin }] },
-    { type: 'destination', progress_status: destination, actions: [{ type: 'drop_off', status: destination }] },
-  ];
+function stopBody({ type, actions, location: { lat, lng } }: Stop, orderStatus: string): object {
+  const status = (type === 'origin' ? originProgress : laterProgress)[orderStatus] ?? 'Pending';
+  return {
+    type,
+    progress_status: status,
+    actions: actions.map((action) => ({ type: action.type, status, user: action.user })),
+    location: { lat, lng },
+  };
 }

@@ -14,10 +14,6 @@ export const ScriptSchema = z
     'afterMs counts from the adding of the order, so it must not decrease',
   );
 
-/** The assumed shapes of the partner's order status. */
-export const statusShapes = ['nested', 'wrapped', 'flat'] as const;
-export type StatusShape = (typeof statusShapes)[number];
-
 /** An order to play. `details` replace generated fields of the order, so they can also break the answer. */
 export const SandboxOrderSchema = z.strictObject({
   interface: z.enum(rideInterfaces),
@@ -25,7 +21,6 @@ export const SandboxOrderSchema = z.strictObject({
   script: ScriptSchema,
   scheduledAt: z.iso.datetime({ offset: true }).optional(),
   details: z.record(z.string(), z.unknown()).optional(),
-  shape: z.enum(statusShapes).optional(),
 });
 export type SandboxOrder = z.infer<typeof SandboxOrderSchema>;
 
@@ -46,6 +41,14 @@ export function statusAt({ steps }: LiveOrder, now: number): string {
   const reached = steps.findLast((step) => step.at <= now) ?? steps[0];
   return reached?.status ?? '';
 }
+
+/** RFC 3339 to the second, as the service writes instants of orders. */
+export const toSeconds = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
+
+export const requestedTimeOf = ({ addedAt }: LiveOrder): string => toSeconds(addedAt);
+
+/** Equal to the requested time for an order on demand (published 2.3). */
+export const scheduledTimeOf = (live: LiveOrder): string => live.order.scheduledAt ?? requestedTimeOf(live);
 
 /** Called after every change of an order's steps. `isNew`: the order was just added. */
 export type StepsListener = (order: LiveOrder, isNew: boolean) => void;

@@ -1,9 +1,9 @@
-/** The products of a sandbox (assumed). `editable`: a scheduled order of this product can change. */
+/** The products of a sandbox (the fields of a product are published in part, 2.3). `editable`: a scheduled order of this product can change. */
 export const sandboxProducts = {
   standard: {
     id: '0b9a4c1e-3f52-4d0a-9c61-5a4db0c5a001',
     category: 'transportation',
-    name: 'Standard',
+    name: 'Standard Cab',
     editable: true,
     editBeforeMinutes: 30,
     riders: 4,
@@ -11,7 +11,7 @@ export const sandboxProducts = {
   executive: {
     id: '0b9a4c1e-3f52-4d0a-9c61-5a4db0c5a002',
     category: 'transportation',
-    name: 'Executive',
+    name: 'Executive Car',
     editable: false,
     editBeforeMinutes: 0,
     riders: 3,
@@ -19,7 +19,7 @@ export const sandboxProducts = {
   parcel: {
     id: '0b9a4c1e-3f52-4d0a-9c61-5a4db0c5a003',
     category: 'delivery',
-    name: 'Parcel',
+    name: 'Parcel Express',
     editable: true,
     editBeforeMinutes: 10,
     riders: 0,
@@ -41,14 +41,14 @@ export const productBodies = (category: ProductCategory): unknown[] =>
       product_id: id,
       name,
       description: `${name} of the sandbox`,
-      price_concept: 'FIXED',
+      price_concept: 'meter',
       edit_future_order_enabled: editable,
       edit_before_scheduled_at_min: editBeforeMinutes,
       riders,
     }));
 
-/** The reference fields of the company. The settings say which of them are mandatory. */
+/** The reference fields of the company. The settings say which of them are mandatory. `codesId`: their other id, under which codes are added. */
 export const sandboxReferenceFields = [
-  { id: 11, title: 'Cost centre' },
-  { id: 12, title: 'Project' },
+  { id: 34549, title: 'Cost centre', codesId: '4e0c6b1d-3f52-4d0a-9c61-5a4db0c5a011' },
+  { id: 34550, title: 'Project', codesId: '4e0c6b1d-3f52-4d0a-9c61-5a4db0c5a012' },
 ] as const;

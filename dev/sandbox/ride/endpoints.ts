@@ -2,13 +2,14 @@ import { type Answer, errorAnswer, jsonAnswer } from '../answers.js';
 import { type Endpoint, type ServiceCall, withToken } from '../endpoint.js';
 import { unknownOrder } from '../order/endpoints.js';
 import { type LiveOrder, statusAt } from '../order/orders.js';
+import { numberOrText } from '../order/wire-id.js';
 import { businessCheck, invalidBody, parsedBody } from '../request-checks.js';
 import type { SandboxState } from '../sandbox-state.js';
 import { NewOrderSchema, OrderChangeSchema } from './body.js';
 import { findProduct } from './catalogue.js';
 import { refuseCancel, refuseEdit, refuseOrder, refuseTime } from './rules.js';
 
-/** Create, change and cancel an order: names and scopes given, the rest assumed. */
+/** Create, change and cancel an order: names and scopes given, the rest published (2.3) but for the answer to a change. */
 export const rideEndpoints = (state: SandboxState): Endpoint[] => [
   withToken(state.tokens, {
     ...{ operation: 'createOrder', method: 'POST', url: '/v1/orders' },
@@ -34,7 +35,7 @@ const withOrder = (
   answer: (live: LiveOrder) => Answer,
 ): Answer => {
   const live = orders.find('business', orderId);
-  return live ? answer(live) : unknownOrder();
+  return live ? answer(live) : unknownOrder('business');
 };
 
 /** An empty header counts as absent. */
@@ -46,16 +47,17 @@ function answerCreate(state: SandboxState, call: ServiceCall): Answer {
   if (error) return invalidBody(error);
   const requestId = requestIdOf(call);
   const before = rideSettings.forgetsRequestIds ? undefined : rides.repeated(requestId, call.body);
-  if (before?.isSame) return createdAnswer(state, 200, before.orderId);
-  if (before) return errorAnswer(409, 'REQUEST_ID_REUSED', 'this X-Request-ID came with another body before');
-  const refused = refuseOrder(data, rideSettings, Date.now());
+  if (before?.isSame) return createdAnswer(200, before.orderId);
+  if (before)
+    return errorAnswer('business', 409, 'request_id_reused', 'This X-Request-ID came with another body before');
+  const refused = refuseOrder(data, rideSettings, Date.now()) ?? state.quotes.refuse(data, rideSettings);
   if (refused) return refused;
   const { orderId } = rides.add(data, call.body, requestId, rideSettings);
-  return createdAnswer(state, 201, orderId);
+  return createdAnswer(201, orderId);
 }
 
-const createdAnswer = ({ rideSettings }: SandboxState, status: number, orderId: string): Answer => ({
-  ...jsonAnswer(status, { id: rideSettings.idsAreNumbers ? Number(orderId) : orderId }),
+const createdAnswer = (status: number, orderId: string): Answer => ({
+  ...jsonAnswer(status, { id: numberOrText(orderId) }),
   orderId,
 });
 
@@ -71,7 +73,7 @@ function answerUpdate(state: SandboxState, live: LiveOrder, body: unknown): Answ
     (ordered
       ? changeOrdered(state, orderId, { ...ordered, ...change })
       : changeTime(state, orderId, change.scheduled_at)) ??
-    jsonAnswer(200, { id: orderId })
+    jsonAnswer(200, { id: numberOrText(orderId) })
   );
 }
 

@@ -1,14 +1,14 @@
-import { randomInt } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 
 /** One active code of a reference field. */
 export interface ReferenceCode {
   referenceFieldId: string;
-  id: number;
+  id: string;
   value: string;
 }
 
 /** The result of one item: added, or why not. */
-export type AddedCode = ReferenceCode | 'INVALID_VALUE' | 'ALREADY_EXISTS';
+export type AddedCode = ReferenceCode | 'invalid_format' | 'already_exists';
 
 export type ReferenceCodes = ReturnType<typeof createReferenceCodes>;
 
@@ -18,10 +18,10 @@ export function createReferenceCodes() {
   return {
     /** Adds a code. Its value must be new and consist of letters and digits. */
     add(referenceFieldId: string, value: unknown): AddedCode {
-      if (typeof value !== 'string' || !/^[\p{L}\p{N}]+$/u.test(value)) return 'INVALID_VALUE';
+      if (typeof value !== 'string' || !/^[\p{L}\p{N}]+$/u.test(value)) return 'invalid_format';
       const isThere = active.some((code) => code.referenceFieldId === referenceFieldId && code.value === value);
-      if (isThere) return 'ALREADY_EXISTS';
-      const added = { referenceFieldId, id: randomInt(1, 2 ** 40), value };
+      if (isThere) return 'already_exists';
+      const added = { referenceFieldId, id: randomUUID(), value };
       active.push(added);
       return added;
     },

@@ -39,6 +39,9 @@ export function createRides(orders: OrderBook, speed: number) {
     add(order: NewOrder, sent: Buffer, requestId: string | undefined, { script }: RideSettings): CreatedOrder {
       const { scheduled_at: scheduledAt } = order;
       const orderId = newOrderId(orders);
+      const createdAt = new Date().toISOString();
+      const ride = { orderId, requestId, createdAt, order, sent, hasOwnScript: script !== null };
+      made.set(orderId, ride); // before the first status is announced, with the product of the ride
       const usual = () => (scheduledAt === undefined ? onDemandLife() : scheduledLife(scheduledAt, speed, Date.now()));
       orders.add({
         interface: 'business',
@@ -46,9 +49,6 @@ export function createRides(orders: OrderBook, speed: number) {
         script: script ?? usual(),
         ...(scheduledAt === undefined ? {} : { scheduledAt }),
       });
-      const createdAt = new Date().toISOString();
-      const ride = { orderId, requestId, createdAt, order, sent, hasOwnScript: script !== null };
-      made.set(orderId, ride);
       if (requestId !== undefined) byRequestId.set(requestId, ride);
       return ride;
     },

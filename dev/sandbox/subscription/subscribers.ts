@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { type EventType, eventTypes } from '../../../src/domain/subscription/subscription.js';
+import { type DeliveryEvent, subscribedEvents } from '../delivery/bodies.js';
+import { RetriesSchema } from '../delivery/settings.js';
 
 const loopbackHosts = new Set(['localhost', '127.0.0.1', '[::1]']);
 
@@ -10,16 +11,18 @@ function isHookAddress(text: string): boolean {
   return url?.protocol === 'https:' || (url?.protocol === 'http:' && loopbackHosts.has(url.hostname));
 }
 
-/** The body of a subscription, exactly as given: one event type, as a plain string. */
+/** The body of a subscription: one event type, as a plain string (given), and how often a delivery is sent again (published 2.1, for a neighbour). */
 export const SubscriptionBodySchema = z.strictObject({
   hook_address: z.string().refine(isHookAddress, 'must be an https URL, or an http one at a loopback address'),
-  event_types: z.enum(eventTypes, 'must be one event type, as a string'),
+  event_types: z.enum(subscribedEvents, 'must be one event type, as a string'),
+  retries: RetriesSchema.optional(),
 });
 
 /** A subscriber that a command adds, without a token. */
 export const NewSubscriberSchema = z.strictObject({
   hookAddress: SubscriptionBodySchema.shape.hook_address,
   eventType: SubscriptionBodySchema.shape.event_types,
+  retries: SubscriptionBodySchema.shape.retries,
 });
 export type NewSubscriber = z.infer<typeof NewSubscriberSchema>;
 
@@ -27,10 +30,12 @@ export type NewSubscriber = z.infer<typeof NewSubscriberSchema>;
 export interface Subscriber {
   id: string;
   hookAddress: string;
-  eventType: EventType;
+  eventType: DeliveryEvent;
   secretId: string;
-  /** ISO instant. */
+  /** RFC 3339 with nine fractional digits. */
   createdAt: string;
+  /** Undefined: the subscription asks for none, and the settings decide. */
+  retries: number | undefined;
 }
 
 export type SubscriberBook = ReturnType<typeof createSubscriberBook>;
@@ -40,9 +45,9 @@ export function createSubscriberBook(onChange: () => void) {
   const live = new Map<string, Subscriber>();
   return {
     /** The same address twice makes two subscribers. It is unknown what the service does; this is the harder case. */
-    add({ hookAddress, eventType }: NewSubscriber): Subscriber {
-      const createdAt = new Date().toISOString();
-      const subscriber = { id: randomUUID(), hookAddress, eventType, secretId: randomUUID(), createdAt };
+    add({ hookAddress, eventType, retries }: NewSubscriber): Subscriber {
+      const createdAt = new Date().toISOString().replace('Z', '547841Z');
+      const subscriber = { id: randomUUID(), hookAddress, eventType, secretId: randomUUID(), createdAt, retries };
       live.set(subscriber.id, subscriber);
       onChange();
       return subscriber;
@@ -56,6 +61,6 @@ export function createSubscriberBook(onChange: () => void) {
     find: (id: string): Subscriber | undefined => live.get(id),
     count: (): number => live.size,
     all: (): Subscriber[] => [...live.values()],
-    of: (eventType: EventType): Subscriber[] => [...live.values()].filter((each) => each.eventType === eventType),
+    of: (eventType: DeliveryEvent): Subscriber[] => [...live.values()].filter((each) => each.eventType === eventType),
   };
 }

@@ -5,7 +5,7 @@ import type { SandboxState } from '../sandbox-state.js';
 import { type FormEncoding, readTokenForm } from './form.js';
 
 const formFields = ['client_id', 'client_secret', 'grant_type', 'scope'];
-const businessScopes = new Set(['order', 'company.reference', 'finance']);
+const businessScopes = new Set(['order', 'company.reference', 'finance', 'employee']);
 
 /**
  * The token endpoints; that of the partner interface has path and encoding given, that of the business interface no version in its path
@@ -35,9 +35,11 @@ const formFacts = (form: URLSearchParams | undefined) => ({
 });
 
 function answerToken(state: SandboxState, at: RideInterface, form: URLSearchParams | undefined): Answer {
-  if (!form) return tokenErrorAnswer('invalid_request', 'the fields must come as a form, with its Content-Type');
+  const errorForm = at === 'partner' ? 'envelope' : 'rfc6749';
+  if (!form)
+    return tokenErrorAnswer('invalid_request', 'The fields must come as a form with its Content-Type', errorForm);
   const refused = refusal(state, at, form);
-  if (refused) return tokenErrorAnswer(refused);
+  if (refused) return tokenErrorAnswer(refused, undefined, errorForm);
   const client = state.clients[at];
   const scope = form.get('scope') ?? '';
   const { text, tokenNumber } = state.tokens.issue(

@@ -18,9 +18,8 @@ import { mustNameOrder } from '../../domain/subscription/subscription.js';
 import type { SubscriptionKey } from '../../domain/workflow-ids.js';
 import { type DeliveryPort, TemporalUnavailable } from '../delivery-port.js';
 
-/** Checks a delivery that was admitted by its path alone. Gives why it must be parked, or null. `apart`: it was several events, each of
- *  which is now durable as a delivery of its own. Rejects while it cannot check. */
-export type DeliveryCheck = (delivery: Delivery) => Promise<ParkReason | null | 'apart'>;
+/** Checks a delivery that was admitted by its path alone. Gives why it must be parked, or null. Rejects while it cannot check. */
+export type DeliveryCheck = (delivery: Delivery) => Promise<ParkReason | null>;
 
 /** Receives the results of forwarded deliveries, for metrics. */
 export type OnForwarded = (about: SubscriptionKey, result: DeliveryResult | 'parked', deliveries: number) => void;
@@ -94,7 +93,6 @@ export function createRouting({ port, check, onForwarded, pace = createSignalPac
     for (const [index, delivery] of deliveries.entries()) {
       const verdict = verdicts[index];
       if (verdict?.status !== 'fulfilled') note(verdict?.reason);
-      else if (verdict.value === 'apart') done.add(delivery);
       else if (verdict.value === null) toSignal.push(delivery);
       else toPark.push([delivery, verdict.value]);
     }

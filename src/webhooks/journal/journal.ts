@@ -127,8 +127,12 @@ function readEntries(database: JournalDatabase, keys: readonly JournalKey[]): Jo
   return entries;
 }
 
+type Kept = Omit<Delivery, 'account' | 'eventType' | 'orderId'>;
+
 /** The value holds what the key does not. */
 function toDelivery([, account, eventType, orderId]: JournalKey, value: Buffer): Delivery {
-  const rest = JSON.parse(value.toString()) as Omit<Delivery, 'account' | 'eventType' | 'orderId'>;
-  return { account, eventType, orderId: orderId === '' ? null : orderId, ...rest };
+  const { uncheckedEvents, ...kept } = JSON.parse(value.toString()) as Kept & { uncheckedEvents?: unknown };
+  const delivery: Delivery = { account, eventType, orderId: orderId === '' ? null : orderId, ...kept };
+  // An ingress between 0.2.0 and 0.3.0 meant to take this body apart, after its check. A person has to do that.
+  return uncheckedEvents === undefined ? delivery : { ...delivery, parkReason: 'ambiguousBody' };
 }

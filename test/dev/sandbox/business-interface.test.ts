@@ -52,21 +52,22 @@ describe('a create is refused', () => {
     [newRide({ stops: [withPhone('+15550100200')] }), 'stops.0.actions.0.user.phone'],
     [newRide({ stops: [stop('origin', 'pick_up', { lat: 91, lng: 0 })] }), 'stops.0.location.lat'],
     [newRide({ note_to_driver: 'x'.repeat(101) }), 'note_to_driver'],
-    [newRide({ references: [{ id: 11, value: 'A1' }] }), 'references.0.title'],
+    [newRide({ references: [{ id: 34549, value: 'A1' }] }), 'references.0.title'],
     [newRide({ category: 'delivery' }), 'stops.0.actions.0.parcel'],
     ['{"category":', 'body'],
   ])('with 400 that names the field for %j', async (body, field) => {
     const seen = await create(body);
-    expect(outcomeOf(seen)).toEqual([400, 'VALIDATION_ERROR']);
-    expect(Object.keys((seen.json as { error: { details: object } }).error.details)).toContain(field);
+    expect(outcomeOf(seen)).toEqual([400, 'validation_error']);
+    const { errors } = seen.json as { errors: { field_errors: { field: string }[] }[] };
+    expect(errors[0]?.field_errors.map((one) => one.field)).toContain(field);
     expect(sandbox.createdOrders()).toEqual([]);
   });
 
   it.each([
-    [{ product_id: sandboxProducts.parcel.id }, 'PRODUCT_NOT_FOUND'],
-    [{ scheduled_at: inMs(-1_000) }, 'SCHEDULED_IN_THE_PAST'],
-    [{ scheduled_at: inMs(31 * 24 * hour) }, 'SCHEDULED_TOO_FAR_AHEAD'],
-    [{ references: [{ id: 99, title: 'Cost centre', value: 'A1' }] }, 'REFERENCE_UNKNOWN'],
+    [{ product_id: sandboxProducts.parcel.id }, 'product_not_found'],
+    [{ scheduled_at: inMs(-1_000) }, 'scheduled_in_the_past'],
+    [{ scheduled_at: inMs(31 * 24 * hour) }, 'scheduled_too_far_ahead'],
+    [{ references: [{ id: 99, title: 'Cost centre', value: 'A1' }] }, 'reference_unknown'],
   ])('with 422 for %j', async (change, code) => {
     expect(outcomeOf(await create(newRide(change)))).toEqual([422, code]);
   });
@@ -76,6 +77,7 @@ describe('an operation of the business interface', () => {
   const reads = [
     ['GET', '/v1/orders/none', 'order'],
     ['GET', '/v1/orders/none/receipt', 'finance'],
+    ['GET', '/v1/reports', 'finance'],
   ] as const;
   const calls = [
     ['GET', '/v1/companies/settings', 'order'],

@@ -69,8 +69,8 @@ export const readBusinessOrder = ({ url }: Url, orderId: string, token: string):
     authorization: `Bearer ${token}`,
   });
 
-/** The error code of an answer in the envelope. */
-export const codeOf = ({ json }: Seen): unknown => (json as { error?: { code?: unknown } }).error?.code;
+/** The error code of an answer of the business interface. */
+export const codeOf = ({ json }: Seen): unknown => (json as { errors?: { code?: unknown }[] }).errors?.[0]?.code;
 
 /** A sandbox for one test, with the quiet orders p-1 and p-2 of the partner interface and b-1 of the business interface. */
 export async function sandboxOfOneTest(options: SandboxOptions = {}): Promise<Sandbox> {

@@ -31,8 +31,8 @@ describe('the ledger', () => {
 describe('another process can', () => {
   it('read what the sandbox knows, all of it or a part, and reset it', async () => {
     await readPartnerOrder(sandbox, 'p-1', token);
-    const settings = await control.setDeliverySettings({ shape: 'nested', retryDelaysMs: [] });
-    expect(settings).toMatchObject({ shape: 'nested', enabled: true, retryDelaysMs: [], timeoutMs: 5_000 });
+    const settings = await control.setDeliverySettings({ signatureHeader: 'X-Seal', retries: 2 });
+    expect(settings).toMatchObject({ signatureHeader: 'X-Seal', enabled: true, retries: 2, timeoutMs: 5_000 });
     const unreachable = { hookAddress: 'http://127.0.0.1:1', eventType: 'status_changed' } as const;
     const { id: subscriberId } = await control.addSubscriber(unreachable);
     expect(await control.deliver({ orderIds: ['b-1'], copies: 2 })).toMatchObject({ sent: 2, byAnswer: { none: 2 } });

@@ -30,7 +30,7 @@ it('the sandbox process prints what to set, serves, and stops when it is told to
 
 it.each([
   ['--port', '70000'],
-  ['--form', 'x'],
+  ['--seed', 'x'],
   ['--colour', 'red'],
   ['--answers', jsonFile({ orderDetails: { path: '/x' } })],
 ])('the sandbox process ends with 2 for %s %s', async (...args) => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { FaultInput } from '../../../dev/sandbox/faults.js';
+import { sandboxProducts } from '../../../dev/sandbox/ride/catalogue.js';
 import { createFaretrailClient, type FaretrailClient } from '../../../src/client/index.js';
 import type { BusinessCallInput, BusinessOperation } from '../../../src/domain/call.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
@@ -24,6 +25,7 @@ const call = async (operation: BusinessOperation, more: Partial<BusinessCallInpu
   (await start(operation, more)).result();
 const ordersWith = (requestId: string) =>
   stack.sandbox.createdOrders().filter((created) => created.requestId === requestId);
+const trip = { origin: { lat: 51.5, lng: -0.12 }, destination: { lat: 51.52, lng: -0.1 } };
 const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
 const created = async (more: Record<string, unknown> = {}) =>
   toOrderId((await call('createOrder', { body: newRide(more) })).orderId ?? 'none');
@@ -35,6 +37,12 @@ it('each operation is carried out under the token of its scope, one token for ea
   expect(await attributeOf(settings, 'RideAccount')).toBe('business');
   const products = await call('products', { body: { origin: { lat: 51.5, lng: -0.12 } } });
   expect(JSON.stringify(products.body)).toContain('Standard');
+  const estimate = await call('priceEstimate', { body: { ...trip, product_id: sandboxProducts.standard.id } });
+  expect(estimate.body).toMatchObject({
+    quote_id: expect.any(String),
+    currency_code: 'GBP',
+    price: { value: '48.00' },
+  });
   const orderId = await created({ scheduled_at: inHours(5) });
   const changed = inHours(7);
   expect(await call('updateOrder', { orderId, body: { scheduled_at: changed } })).toMatchObject({
@@ -54,6 +62,7 @@ it('each operation is carried out under the token of its scope, one token for ea
   expect(scopes).toEqual([
     'companySettings: order',
     'products: order',
+    'priceEstimate: order',
     'createOrder: order',
     'updateOrder: order',
     'orderDetails: order',

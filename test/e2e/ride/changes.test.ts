@@ -33,7 +33,7 @@ describe('cancelling a ride', () => {
     expect(standing).toMatchObject({ status: 'Cancelled', outcome: 'cancelled' });
     expect(await handle.result()).toMatchObject({
       outcome: 'cancelled',
-      receipt: { payment_summary: { total_inc_tax: '5.50' } },
+      receipt: { payment_summary: { total_inc_tax: 6 } },
     });
     expect(callsOf('cancelOrder', await standingOf(handle))).toMatchObject([{ httpStatus: 204 }]);
   });
@@ -48,7 +48,7 @@ describe('cancelling a ride', () => {
   it('that the service refuses fails for its caller, and changes nothing', async () => {
     const { handle } = await following({}, { script: lifeOf(['Pending', 'Driving']) });
     const refused = await failureOf(handle.executeUpdate('cancelRide'));
-    expect(refused).toMatchObject({ type: 'Refused', details: [{ status: 422, code: 'ORDER_NOT_CANCELLABLE' }] });
+    expect(refused).toMatchObject({ type: 'Refused', details: [{ status: 422, code: 'order_not_cancellable' }] });
     const standing = await standingOf(handle);
     expect(standing).toMatchObject({ stage: 'following', status: 'Driving', attention: null });
     stack.sandbox.setStatus('business', standing.orderId ?? '', 'Completed');

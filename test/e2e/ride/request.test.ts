@@ -36,7 +36,7 @@ const runOf = (orderId: string) =>
 
 describe('a ride', () => {
   it('is ordered once, followed to its end, and its receipt read through a recalculation', async () => {
-    stack.sandbox.setRideSettings({ script: lifeOf(['Pending', 'Confirmed']), receiptChangesAfterMs: 1_000 });
+    stack.sandbox.setRideSettings({ script: lifeOf(['Pending', 'Confirmed']), receiptChangesAfterMs: [1_000] });
     const { handle, requestId } = await ordered({ receipt: true });
     await stands(handle, { stage: 'following', status: 'Confirmed', outcome: null, attention: null });
     const [made, ...more] = ordersOf(stack, requestId);
@@ -51,7 +51,7 @@ describe('a ride', () => {
       orderId: made?.orderId,
       outcome: 'completed',
       trail: { reference: requestId, status: 'Completed', outcome: 'completed' },
-      receipt: { payment_summary: { total_inc_tax: '24.20' } },
+      receipt: { payment_summary: { total_inc_tax: 54 } },
     });
     const { receipt } = result;
     const ended = { stage: 'ended', status: 'Completed', outcome: 'completed', receipt, isReceiptSettled: true };
@@ -88,7 +88,7 @@ describe('a create that is refused', () => {
     const order = newRide({ product_id: randomUUID() });
     const { handle, requestId } = await ordered({ order });
     await expect.poll(() => createsOf(stack, requestId)).toHaveLength(1);
-    const details = [{ status: 422, code: 'PRODUCT_NOT_FOUND' }];
+    const details = [{ status: 422, code: 'product_not_found' }];
     const refused = await failureOf(handle.executeUpdate('cancelRide'));
     expect(refused).toMatchObject({ type: 'Refused', details });
     expect(await failureOf(handle.result())).toMatchObject({ type: 'Refused', details });

@@ -27,7 +27,7 @@ const receiptsOf = (orderId: string) =>
 
 describe('the store', () => {
   it('has a ride, its end, and each receipt with other amounts', async () => {
-    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: 4_000 });
+    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: [4_000] });
     const limits = { ...shortLimits, receiptUnchangedMs: 5_000 };
     const { handle, requestId } = await requestedRide(stack, { receipt: true }, { limits });
     const { orderId } = await handle.result();
@@ -36,8 +36,8 @@ describe('the store', () => {
       ...{ failure: null, attention: null },
     });
     expect(await receiptsOf(orderId ?? '')).toEqual([
-      { version: 1, currency: 'EUR', total: '22.00', net: '20', tax: '2.00' },
-      { version: 2, currency: 'EUR', total: '24.20', net: '22', tax: '2.20' },
+      { version: 1, currency: 'GBP', total: '48', net: '40', tax: '8' },
+      { version: 2, currency: 'GBP', total: '54', net: '45', tax: '9' },
     ]);
     expect(await attentionOf(requestId)).toEqual([]);
   });
@@ -63,7 +63,7 @@ describe('the store', () => {
   });
 
   it('that is away holds no ride up, and gets its end and its receipt when it is back', async () => {
-    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: 1_200 });
+    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: [1_200] });
     await postgres.stop();
     const { handle, requestId } = await requestedRide(stack, { receipt: true });
     const { orderId, outcome, receipt } = await handle.result();
@@ -71,7 +71,7 @@ describe('the store', () => {
     await postgres.start();
     await isStored(requestId, { ended: true, outcome });
     const last = (await receiptsOf(orderId ?? '')).at(-1);
-    expect(receipt).toMatchObject({ payment_summary: { total_inc_tax: last?.total } });
+    expect(receipt).toMatchObject({ payment_summary: { total_inc_tax: Number(last?.total) } });
   });
 
   it('keeps a ride that continues as new', async () => {

@@ -57,7 +57,7 @@ export const recordedStorePaths: Paths = {
     return firstRunOf(await order.run);
   },
   async 'ride-in-the-store'(stack) {
-    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: 1_200 });
+    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: [1_200] });
     return await completed((await requestedRide(stack, { receipt: true })).handle);
   },
   async 'ride-in-doubt-in-the-store'(stack) {

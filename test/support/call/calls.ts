@@ -6,7 +6,7 @@ import { businessCallStart } from '../../../src/temporal/starts.js';
 import type { businessCall } from '../../../src/workflows/business-call.js';
 import type { OrderStack } from '../order/stack.js';
 
-export const referenceFieldId = String(sandboxReferenceFields[0].id);
+export const referenceFieldId = sandboxReferenceFields[0].codesId;
 
 /** Starts a business call under a key of its own unless one is given. */
 export function startCall(

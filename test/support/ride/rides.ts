@@ -47,7 +47,7 @@ export function useRideStack(): OrderStack {
       script: null,
       cancelTakesMs: 0,
       receiptAfterMs: 0,
-      receiptChangesAfterMs: null,
+      receiptChangesAfterMs: [],
     });
   });
   return stack;
@@ -88,7 +88,7 @@ export async function doubtfulRide(
   more: Partial<RequestRideInput> = {},
   progress?: RequestRideProgress,
 ) {
-  stack.sandbox.setRideSettings({ script: goesOn, receiptChangesAfterMs: null });
+  stack.sandbox.setRideSettings({ script: goesOn, receiptChangesAfterMs: [] });
   stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'answer', times: 1 });
   const ride = await requestedRide(stack, more, progress);
   const { handle, requestId } = ride;
