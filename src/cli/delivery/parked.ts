@@ -211,6 +211,7 @@ function openedText(key: ParkedDeliveryKey, delivery: ParkedDelivery | null, ope
   const card = cardText(`Delivery ${key.deliveryId} of account ${key.account}`, [
     ['why', delivery === null ? 'not known yet' : parkReasonTexts[delivery.reason]],
     ['received', delivery === null ? '-' : `${utc(delivery.receivedAt)} UTC`],
+    ['happened', delivery?.eventTime && `${utc(delivery.eventTime)} UTC, by the service's clock`],
     ['outcome', delivery?.outcome ?? 'waiting'],
     ['order', delivery?.aboutOrderId && plain(delivery.aboutOrderId)],
     ['body', opened ? `${opened.bytes} bytes, ${plain(opened.contentType ?? 'no content type')}` : 'none was kept'],
