@@ -199,8 +199,9 @@ async function readSecrets(session: Session, sealer: Pick<Sealer, 'unseal'>, key
   return opened.filter((secret) => secret !== '');
 }
 
-/** A field with "secret" in its name, and its value. Of a list or an object we do not look for the end: the rest of the text goes. */
-const secretField = /("[^"\\]*secret[^"\\]*"\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[[{].*|[^\s,}\]]+)/gis;
+/** A field with "secret" in its name, and its value. Of a list, an object or a value in a text that holds JSON (its quotes are escaped) we do not
+ *  look for the end: the rest of the text goes. */
+const secretField = /("[^"\\]*secret[^"\\]*\\*"\s*:\s*)(?:\\+".*|"(?:[^"\\]|\\.)*"?|[[{].*|[^\s,}\]]+)/gis;
 
 /** The body without these secrets, and without the value of any field that has "secret" in its name. */
 export const shownBody = (text: string, secrets: readonly string[]): string =>
