@@ -3,7 +3,7 @@ import { readInstant } from '../domain/instant.js';
 import { statusKey, toKnownStatus } from '../domain/order/status.js';
 import type { ReceiptAmounts } from '../domain/report.js';
 import type { ContractProfile } from './contract-profile.js';
-import { isJsonObject, type JsonObject, ownValue, pointerTokens } from './json.js';
+import { isJsonObject, type JsonObject, jsonInside, ownValue, pointerTokens } from './json.js';
 
 /** Whether an answer keeps personal data. Default: no. */
 export interface Keeping {
@@ -71,6 +71,12 @@ const companyFields: readonly [string, Form][] = [
   ...each('currency', text(/^(\p{Sc}|[A-Z]{3})$/u)),
 ];
 
+/** What a text holds as JSON; any other value as it is. */
+function opened(value: unknown): unknown {
+  const json = typeof value === 'string' ? jsonInside(value) : undefined;
+  return json?.flaw === null ? json.value : value;
+}
+
 /**
  * What is kept of a value: of an object the known fields, of a list what is kept of its entries. Undefined: nothing. `inside`: the names of the
  * objects to look into; `parent`: that of the value.
@@ -82,7 +88,7 @@ function kept(value: unknown, fields: ReadonlyMap<string, Form>, inside: readonl
     const form = fields.get(`${parent}/${name}`) ?? fields.get(name);
     if (form && Array.isArray(inner)) return [[name, inner.filter(form)]];
     if (form?.(inner)) return [[name, inner]];
-    const found = inside.includes(name) ? kept(inner, fields, inside, name) : undefined;
+    const found = inside.includes(name) ? kept(opened(inner), fields, inside, name) : undefined;
     return found === undefined ? [] : [[name, found]];
   });
   return Object.fromEntries(entries);

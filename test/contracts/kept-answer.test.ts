@@ -76,6 +76,9 @@ describe('an answer as it is kept in clear', () => {
     const ride = { no: '4711', state: 'no_show', scheduled_at: order.scheduled_at };
     expect(keep('orderDetails', { ride: { ...ride, guest: 'G' } }, own)).toEqual({ ride });
     expect(keep('orderDetails', { ride })).toEqual({});
+    const inText = { ride: JSON.stringify({ ...ride, guest: 'G' }) };
+    expect(keep('orderDetails', inText, own), 'inside a text that holds JSON').toEqual({ ride });
+    expect(keep('orderDetails', { ride: '{"no":"4711","no":"4711"}' }, own)).toEqual({});
   });
 
   it.each<[string, BusinessOperation, object]>([
