@@ -218,7 +218,7 @@ describe.concurrent('--write', () => {
 
   it('refuses an account that is not set', async () => {
     const { probe } = await serve();
-    const run = await probe('elsewhere', '--write', newFile());
-    expect(run).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('set are: partner, business') });
+    const run = await probe('busines', '--write', newFile());
+    expect(run).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('did you mean business?') });
   });
 });

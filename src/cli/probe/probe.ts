@@ -23,6 +23,7 @@ import { interpretTokenReply, tokenRequest } from '../../ride-api/token.js';
 import { inBrackets, option } from '../arguments.js';
 import type { CommandContext, CommandSpec } from '../command.js';
 import { exitCodes } from '../failure.js';
+import { unknownAccount } from '../known-account.js';
 import { hidden, type Pair, paint, pairsText, plain, type Tone, tableText, withoutSecrets } from '../text.js';
 import {
   changed,
@@ -70,10 +71,7 @@ interface Given {
 async function probe(context: CommandContext, { account: name, orderId, write: file }: Given): Promise<number> {
   const { accounts, profile, proxy } = context.loadSettingsWithSecrets(context.env);
   const account = accounts.find((one) => one.name === name);
-  if (account === undefined) {
-    const names = accounts.map((one) => one.name).join(', ');
-    throw new InvalidInput(`account: ${name} is not set here; set are: ${names || 'none'}`);
-  }
+  if (account === undefined) throw unknownAccount(name, accounts);
   if (file !== undefined) refuseUnwritable(file);
   const http = createHttp({ proxy });
   const findings: Finding[] = [];
