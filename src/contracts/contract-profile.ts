@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type RideInterface, rideInterfaces } from '../domain/account.js';
 import { businessOperations } from '../domain/call.js';
-import { endStatuses } from '../domain/order/status.js';
+import { rideStatuses } from '../domain/order/status.js';
 
 const Pointer = z.string().regex(/^(\/[^/]*)+$/, 'must be a JSON pointer such as /order/status');
 const Pointers = z.array(Pointer).min(1);
@@ -81,8 +81,8 @@ export const ContractProfileSchema = z.strictObject({
   }),
   statuses: z.strictObject({
     terminal: z.array(z.string().min(1)).min(1),
-    /** The service's own words for the three ends. Its other words stay as they come. */
-    endWords: z.record(z.string().min(1), z.enum(endStatuses)),
+    /** Words of the service, in any case and with any of the separators ` _-`, and the statuses of ours that they mean. */
+    words: z.record(z.string().min(1).max(100), z.enum(rideStatuses)),
     notOrderStatus: z.array(z.string()),
   }),
   /** For each account, at either interface, without limits of its own. */

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { InvalidInput } from '../domain/errors.js';
 import { type ContractProfile, ContractProfileSchema, type Operation } from './contract-profile.js';
 import { isJsonObject, type JsonObject, ownValue } from './json.js';
+import { wordProblems } from './status-words.js';
 
 /** An operation of the business interface; every request names one company. */
 const ofCompany = (
@@ -70,7 +71,7 @@ export const defaultContractProfile: ContractProfile = {
   tokens: { businessEncoding: 'urlencoded', refreshEarlyMs: 60_000, fallbackLifetimeMs: 300_000 },
   statuses: {
     terminal: ['Completed', 'Cancelled', 'Rejected'],
-    endWords: {},
+    words: {},
     notOrderStatus: ['ok', 'success', 'error'],
   },
   limits: { requestsPerSecond: 16 },
@@ -120,10 +121,17 @@ function differences(base: unknown, value: unknown, at = ''): unknown {
   return Object.fromEntries(entries.filter(([, difference]) => difference !== undefined));
 }
 
+const renamedFields: ReadonlyMap<string, string> = new Map([['statuses.endWords', 'statuses.words']]);
+
+function unknownField(at: string): string {
+  const name = renamedFields.get(at);
+  return name === undefined ? `${at}: unknown field` : `${at}: is ${name} now; rename it`;
+}
+
 function shapeProblems(issues: z.core.$ZodIssue[]): string[] {
   return issues.flatMap((issue) => {
     const at = issue.path.map(String).join('.');
-    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${joined(at, key)}: unknown field`);
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownField(joined(at, key)));
     return [`${at || 'profile'}: ${issue.message}`];
   });
 }
@@ -164,7 +172,8 @@ export function parseContractProfile(overrides: unknown): ContractProfile {
   if (!isJsonObject(overrides)) throw new InvalidInput('contract profile: must be a JSON object');
   const candidate = merged(defaultContractProfile, overrides);
   const parsed = ContractProfileSchema.safeParse(candidate);
-  const problems = [...shapeProblems(parsed.error?.issues ?? []), ...operationProblems(candidate)];
+  const words = parsed.success ? wordProblems(parsed.data.statuses) : [];
+  const problems = [...shapeProblems(parsed.error?.issues ?? []), ...operationProblems(candidate), ...words];
   if (!parsed.success || problems.length > 0) throw new InvalidInput(`contract profile: ${problems.join('; ')}`);
   return parsed.data;
 }

@@ -5,6 +5,7 @@ import { type EventType, mustNameOrder } from '../domain/subscription/subscripti
 import type { ContractProfile } from './contract-profile.js';
 import { isJsonObject, ownValue, pointerTokens, valueAt } from './json.js';
 import { findStatus, usableText } from './order-reply.js';
+import { claimedStatus } from './status-words.js';
 
 /** What a delivery claims, read at the pointers of the profile. A claim is a hint: only a read of the order is the truth. */
 export interface DeliveryReading {
@@ -24,16 +25,16 @@ const otherNames: ReadonlyMap<string, EventType> = new Map([['business_reports',
 /** A reader for one profile. It never throws, and it reads only the values at the pointers, however large or deep the body is. */
 export function createDeliveryReader(
   pointers: ContractProfile['pointers']['delivery'],
-  notOrderStatus: readonly string[],
+  statuses: Pick<ContractProfile['statuses'], 'notOrderStatus' | 'words'>,
 ): (body: unknown) => DeliveryReading {
   return (body) => {
-    const status = findStatus(body, pointers.status, notOrderStatus)?.word;
+    const status = findStatus(body, pointers.status, statuses.notOrderStatus)?.word;
     const eventType = findText(body, pointers.eventType);
     const businessId = findText(body, pointers.businessId);
     return {
       isObject: isJsonObject(body),
       ...findOrderId(body, pointers.orderId),
-      ...(status !== undefined && { status }),
+      ...(status !== undefined && { status: claimedStatus(status, statuses) }),
       ...(eventType !== undefined && { eventType }),
       ...(businessId !== undefined && { businessId }),
     };

@@ -126,7 +126,7 @@ export function toKeptAnswer(answer: unknown, { keepsPersonalData, call, profile
   const { orderDetails, createOrder } = profile.pointers;
   const ids = [...orderDetails.orderId, ...createOrder.orderId].map((pointer) => pointerTokens(pointer) ?? []);
   const statuses = orderDetails.status.map((pointer) => pointerTokens(pointer) ?? []);
-  const status = statusAmong(profile.statuses.terminal);
+  const status = statusAmong([...profile.statuses.terminal, ...Object.keys(profile.statuses.words)]);
   const fields = new Map<string, Form>([
     ...keptFields,
     ...each('status progress_status', status),

@@ -1,9 +1,10 @@
 import { isOrderId, type OrderId } from '../domain/keys.js';
-import { statusKey, toRideStatus } from '../domain/order/status.js';
+import { statusKey } from '../domain/order/status.js';
 import type { OrderReading } from '../domain/order/trail.js';
 import type { ContractProfile } from './contract-profile.js';
 import { isJsonObject, type JsonObject, ownValue, parentPointer, valueAt } from './json.js';
 import { impersonal, type Keeping } from './kept-answer.js';
+import { statusOf } from './status-words.js';
 import { UnusableReply } from './unusable-reply.js';
 
 const maxTextLength = 200;
@@ -54,12 +55,6 @@ export function findStatus(body: unknown, pointers: readonly string[], notOrderS
     if (word !== undefined && !(pointer === '/status' && isOther())) return { word, pointer };
   }
   return undefined;
-}
-
-/** The status that a word of the service names: an end by the profile's own words, a known status, or the word as it came. */
-export function statusOf(word: string, { endWords }: Pick<ContractProfile['statuses'], 'endWords'>): string {
-  const key = statusKey(word);
-  return Object.entries(endWords).find(([own]) => statusKey(own) === key)?.[1] ?? toRideStatus(word);
 }
 
 /** The first usable order id as text; undefined if the body has none. */

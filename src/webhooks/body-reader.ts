@@ -34,7 +34,7 @@ export type BodyReader = ReturnType<typeof createBodyReader>;
 
 /** One reader for a process. */
 export function createBodyReader({ pointers, delivery: settings, statuses }: ContractProfile) {
-  const read = createDeliveryReader(pointers.delivery, statuses.notOrderStatus);
+  const read = createDeliveryReader(pointers.delivery, statuses);
 
   function readEvent(event: unknown, whole: DeliveryReading, at: Arrival) {
     const own = read(event);
