@@ -23,8 +23,9 @@ const Operation = z.strictObject({
   /** Scope values separated by a blank; they become part of workflow ids. */
   scope: z.string().regex(/^([\w.:-]+( [\w.:-]+)*)?$/, 'must be scope values separated by a blank'),
   success: z.array(HttpStatus).min(1),
-  /** `given`: the service's document states method and path. `verified`: they were seen to work. */
-  source: z.enum(['given', 'assumed', 'verified']),
+  /** `given`: our source document states method and path. `published`: a public page of the service does, and nobody has seen them work.
+   *  `verified`: they were seen to work. docs/reference/service-facts.md lists the sources. */
+  source: z.enum(['given', 'published', 'assumed', 'verified']),
   /** The day on which `probe` saw it work. */
   verifiedOn: z.iso.date().optional(),
   enabled: z.boolean().optional(),
@@ -93,7 +94,7 @@ export const ContractProfileSchema = z.strictObject({
 export type ContractProfile = z.infer<typeof ContractProfileSchema>;
 /** One operation of the service: how to call it, and whether the service's document states that. */
 export type Operation = z.infer<typeof Operation>;
-/** The names of all operations, given and assumed. */
+/** The names of all operations, whatever their source. */
 export type OperationName = keyof ContractProfile['operations'];
 
 /** How a token request carries its fields. */

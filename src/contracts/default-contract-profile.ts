@@ -4,11 +4,11 @@ import { type ContractProfile, ContractProfileSchema, type Operation } from './c
 import { isJsonObject, type JsonObject, ownValue } from './json.js';
 import { wordProblems } from './status-words.js';
 
-/** An operation of the business interface; every request names one company. */
+/** An operation of the business interface; every request names one company. Most are published. */
 const ofCompany = (
   method: Operation['method'],
   path: string,
-  { scope, success, source = 'assumed' }: Pick<Operation, 'scope' | 'success'> & Partial<Pick<Operation, 'source'>>,
+  { scope, success, source = 'published' }: Pick<Operation, 'scope' | 'success'> & Partial<Pick<Operation, 'source'>>,
 ): Operation => ({
   ...{ interface: 'business', method, path: `${path}?businessId={business_id}` },
   ...{ scope, success, source },
@@ -17,14 +17,16 @@ const ofCompany = (
 /** Pointers, the likeliest one first. */
 const places = (text: string): string[] => text.split(' ');
 
-/** The profile in force unless a file overrides parts of it. `source` says whether method and path are given or assumed. */
+/** The profile in force unless a file overrides parts of it. `source` says where method and path come from. */
 export const defaultContractProfile: ContractProfile = {
   operations: {
     orderStatus: {
       ...{ interface: 'partner', method: 'GET', path: '/v1/private/orders/status/{order_id}' },
       ...{ scope: 'demand_partner', success: [200], source: 'given' },
     },
-    companySettings: ofCompany('GET', '/v1/companies/settings', { scope: 'order', success: [200] }),
+    companySettings: ofCompany('GET', '/v1/companies/settings', {
+      ...{ scope: 'order', success: [200], source: 'assumed' },
+    }),
     products: ofCompany('POST', '/v1/products', { scope: 'order', success: [200] }),
     createOrder: {
       ...ofCompany('POST', '/v1/orders', { scope: 'order', success: [200, 201] }),
@@ -38,9 +40,12 @@ export const defaultContractProfile: ContractProfile = {
     }),
     orderReceipt: ofCompany('GET', '/v1/orders/{order_id}/receipt', { scope: 'finance', success: [200] }),
     createSubscriber: ofCompany('POST', '/v1/subscribers', { scope: '', success: [200, 201], source: 'given' }),
-    listSubscribers: { ...ofCompany('GET', '/v1/subscribers', { scope: '', success: [200] }), enabled: false },
+    listSubscribers: {
+      ...ofCompany('GET', '/v1/subscribers', { scope: '', success: [200], source: 'assumed' }),
+      enabled: false,
+    },
     deleteSubscriber: {
-      ...ofCompany('DELETE', '/v1/subscribers/{id}', { scope: '', success: [200, 204] }),
+      ...ofCompany('DELETE', '/v1/subscribers/{id}', { scope: '', success: [200, 204], source: 'assumed' }),
       enabled: false,
     },
   },

@@ -13,7 +13,7 @@ const maxTextLength = 200;
 export const usableText = (value: unknown, maxLength: number): string | undefined =>
   typeof value === 'string' && value.trim() !== '' && value.length <= maxLength ? value : undefined;
 
-/** What a service may need of an order besides its status, unchanged; the field names on the wire are assumed. */
+/** What a service may need of an order besides its status, unchanged; the field names on the wire are published. */
 const times = {
   requestedAt: '/requested_at',
   scheduledAt: '/scheduled_at',
@@ -89,7 +89,7 @@ export function parseOrderReply(
 const maxReceiptLength = 65_536;
 
 /**
- * Reads the answer of the receipt call (assumed): an object. Undefined for anything else. Where personal data may be kept, it is kept
+ * Reads the answer of the receipt call (published): an object. Undefined for anything else. Where personal data may be kept, it is kept
  * unchanged, otherwise the fields that we know of a receipt; amounts may be numbers or text.
  */
 export function parseReceiptReply(body: unknown, { keepsPersonalData = false }: Keeping = {}): JsonObject | undefined {
