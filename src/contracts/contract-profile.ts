@@ -10,6 +10,9 @@ const ListPointer = z
   .regex(/^(\/[^/*]*)*\/\*$/, 'must be a JSON pointer to a list with /* behind it, such as /events/*');
 const HttpStatus = z.int().min(100).max(599);
 
+/** How a token request can carry its fields. */
+export const tokenEncodings = ['urlencoded', 'multipart', 'json'] as const;
+
 const operationNames = [
   'orderStatus',
   ...businessOperations,
@@ -73,8 +76,12 @@ export const ContractProfileSchema = z.strictObject({
     /** What the service wants back before it accepts an address. */
     challenge: Challenge,
   }),
+  subscription: z.strictObject({
+    /** Further fields of the request that subscribes, such as `{"retries": 5}`. Our own fields win. */
+    body: z.record(z.string(), z.unknown()),
+  }),
   tokens: z.strictObject({
-    businessEncoding: z.enum(['urlencoded', 'multipart', 'json']),
+    businessEncoding: z.enum(tokenEncodings),
     /** How long before its end a token is renewed. */
     refreshEarlyMs: z.int().min(1_000).max(3_600_000),
     /** For an answer that names no lifetime. */
@@ -96,6 +103,11 @@ export type ContractProfile = z.infer<typeof ContractProfileSchema>;
 export type Operation = z.infer<typeof Operation>;
 /** The names of all operations, whatever their source. */
 export type OperationName = keyof ContractProfile['operations'];
+
+/** The path to try first where the service does not know an order at the one in force: public clients read it (assumed). */
+export const pathToTry: Readonly<Partial<Record<OperationName, string>>> = {
+  orderStatus: '/v1/private/orders/{order_id}',
+};
 
 /** How a token request carries its fields. */
 export type TokenEncoding = ContractProfile['tokens']['businessEncoding'];

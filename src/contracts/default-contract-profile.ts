@@ -73,6 +73,7 @@ export const defaultContractProfile: ContractProfile = {
     },
   },
   delivery: { verification: { mode: 'path' }, events: ['/*'], challenge: { mode: 'none' } },
+  subscription: { body: {} },
   tokens: { businessEncoding: 'urlencoded', refreshEarlyMs: 60_000, fallbackLifetimeMs: 300_000 },
   statuses: {
     terminal: ['Completed', 'Cancelled', 'Rejected'],

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { fakeDriver } from '../../dev/sandbox/order/bodies.js';
 import { type Sandbox, type SandboxOptions, sandboxCredentials, startSandbox } from '../../dev/sandbox/sandbox.js';
-import type { Finding } from '../../src/cli/probe/probe.js';
+import type { Finding } from '../../src/cli/probe/question.js';
 import { parseContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { parseOrderReply } from '../../src/contracts/order-reply.js';
 import { toOrderId } from '../../src/domain/keys.js';

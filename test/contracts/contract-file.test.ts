@@ -19,8 +19,8 @@ function problemsOf(overrides: unknown): string {
 }
 
 it('the default profile says of each operation where its method and path come from', () => {
-  const bySource = Object.groupBy(Object.entries(defaultContractProfile.operations), ([, { source }]) => source);
-  const names = (source: keyof typeof bySource) => bySource[source]?.map(([name]) => name).sort();
+  const names = (wanted: string) =>
+    Object.entries(defaultContractProfile.operations).flatMap(([name, { source }]) => (source === wanted ? name : []));
   expect(names('given')).toEqual(['orderStatus', 'createSubscriber']);
   expect(names('assumed')).toEqual(['companySettings', 'listSubscribers', 'deleteSubscriber']);
   expect(names('verified')).toEqual([]);

@@ -1,6 +1,11 @@
 import { wallMs } from '../../clock.js';
 import { pointersWhere } from '../../contracts/body-shape.js';
-import type { ContractProfile, OperationName } from '../../contracts/contract-profile.js';
+import {
+  type ContractProfile,
+  type OperationName,
+  pathToTry,
+  type TokenEncoding,
+} from '../../contracts/contract-profile.js';
 import { isJsonObject, parentPointer, valueAt } from '../../contracts/json.js';
 import { findOrderId, findStatus, parseOrderReply } from '../../contracts/order-reply.js';
 import { isKnownWord, likelyStatus } from '../../contracts/status-words.js';
@@ -23,6 +28,8 @@ export type Change =
   | { kind: 'success'; operation: OperationName; status: number }
   | { kind: 'pointer'; operation: OrderRead; value: 'status' | 'orderId'; pointer: string }
   | { kind: 'word'; word: string; status: RideStatus }
+  | { kind: 'encoding'; encoding: TokenEncoding }
+  | { kind: 'repeatable' }
   | { kind: 'verified'; operation: OperationName };
 
 /** What an answer says about the profile. */
@@ -51,6 +58,12 @@ export function changed(profile: ContractProfile, change: Change): ContractProfi
         verifiedOn: iso(wallMs()).slice(0, 10),
       });
       break;
+    case 'encoding':
+      copy.tokens.businessEncoding = change.encoding;
+      break;
+    case 'repeatable':
+      copy.operations.createOrder.repeatable = true;
+      break;
     case 'word':
       copy.statuses.words[change.word] = change.status;
       break;
@@ -70,6 +83,10 @@ export function changeText(change: Change): string {
       return `operations.${change.operation}.success: add ${change.status}`;
     case 'pointer':
       return `pointers.${change.operation}.${change.value}: put "${change.pointer}" first`;
+    case 'encoding':
+      return `tokens.businessEncoding: "${change.encoding}"`;
+    case 'repeatable':
+      return 'operations.createOrder.repeatable: true';
     case 'word':
       return `statuses.words: add "${change.word}": "${change.status}"`;
     case 'verified':
@@ -147,7 +164,9 @@ export function judgeOrder(reply: ApiReply, asked: AskedOrder): Judgement {
   const { operation, orderId, profile } = asked;
   const { body } = reply;
   if (reply.status === 404) {
-    const remedy = `check the order id; if it is right, set operations.${operation}.path`;
+    const first = pathToTry[operation];
+    const hint = first === undefined || profile.operations[operation].path === first ? '' : `, first to ${first}`;
+    const remedy = `check the order id; if it is right, set operations.${operation}.path${hint}`;
     return judged('wrong', `not found${codeOf(reply)}: ${remedy}`);
   }
   if (!isSuccess(reply)) return judgeRefusal(reply, operation);
