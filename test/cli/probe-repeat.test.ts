@@ -40,7 +40,7 @@ describe.concurrent('--repeat-create', () => {
     expect(calls('cancelOrder')).toHaveLength(1);
     const verified = { source: 'verified' };
     expect(profileIn(file).operations).toMatchObject({
-      ...{ createOrder: { ...verified, repeatable: true }, cancelOrder: verified },
+      ...{ createOrder: { ...verified, repeatable: true }, cancelOrder: verified, orderDetails: verified },
       ...{ companySettings: verified, products: { source: 'published' }, orderReceipt: { source: 'published' } },
     });
   });
@@ -73,8 +73,18 @@ describe.concurrent('--repeat-create', () => {
     const { probe } = await serve({ rides: { cancelTakesMs: 3_600_000 } });
     const run = await probe('--repeat-create', later, '--yes');
     expect(run.exitCode).toBe(1);
-    expect(run.said).toMatch(/does not read cancelled: check by hand that order \S+ is cancelled/);
+    expect(run.said).toMatch(
+      /does not read cancelled: check by hand that order \S+ \(request id [\da-f-]{36}\) is cancelled/,
+    );
     expect(run.changes).not.toContainEqual({ kind: 'repeatable' });
+  });
+
+  it('books nothing without a token for the cancel', async () => {
+    const { sandbox, calls, probe } = await serve();
+    sandbox.setFault({ kind: 'invalidScope', operation: 'businessToken' });
+    const run = await probe('--repeat-create', later, '--yes');
+    expect(run.said).toContain('not asked: there is no token for createOrder');
+    expect(calls('createOrder')).toEqual([]);
   });
 
   it.each([

@@ -189,7 +189,7 @@ function* encodingQuestions(probe: Probe, scope: Scope): Generator<Question> {
 }
 
 /** Asks for a token of this scope, and keeps it. */
-export function tokenQuestion({ account, profile, tokens }: Probe, scope: Scope): Question {
+function tokenQuestion({ account, profile, tokens }: Probe, scope: Scope): Question {
   const { tokenPath, tokenEncoding } = interfaceTerms[account.interface];
   const path = `${tokenPath} (${tokenEncoding(profile)})`;
   return {

@@ -6,7 +6,7 @@ import type { ApiReply, ApiRequest } from '../../ride-api/http.js';
 import type { Judgement } from './judging.js';
 
 /** What the profile expects of one request. */
-export interface Expected {
+interface Expected {
   method: string;
   path: string;
   scope: string;

@@ -19,6 +19,8 @@ import type { Probe, Question } from './question.js';
 // In any doubt a person gets the ids, and what to check with them.
 
 const option = '--repeat-create';
+/** The operations that the trial needs. */
+const steps = ['createOrder', 'cancelOrder', 'orderDetails'] as const;
 /** A ride that is due sooner may get a driver, and a fee, before it is cancelled. */
 const earliestMs = 2 * 3_600_000;
 /** A cancelled order may read so a few seconds later. */
@@ -36,7 +38,7 @@ export function refuseRepeat(
     throw new InvalidInput(`${option}: the ${account.interface} interface has no create`);
   if (!operations.createOrder.requestIdHeader)
     throw new InvalidInput(`${option}: operations.createOrder.requestIdHeader names no header for the request id`);
-  for (const name of ['createOrder', 'cancelOrder', 'orderDetails'] as const)
+  for (const name of steps)
     if (operations[name].enabled === false) throw new InvalidInput(`${option}: operations.${name} is switched off`);
   parseCallBody('createOrder', body);
   const at = ownValue(body, 'scheduled_at');
@@ -60,12 +62,31 @@ interface Trial {
 
 /** Creates, cancels and reads. A question whose answer is lost is followed by those that clear up what is known. */
 export function* repeatQuestions(probe: Probe, body: unknown): Generator<Question> {
+  const { tokens, profile } = probe;
+  // Without a token for the cancel the ride would stay booked.
+  const unready = steps.find((name) => !tokens.has(toScope(profile.operations[name].scope)));
+  if (unready !== undefined) {
+    const why = `not asked: there is no token for ${unready}`;
+    yield {
+      ...question(
+        probe,
+        'createOrder',
+        { body },
+        {
+          ...{ asks: 'createOrder', toCheck: '' },
+          judge: () => judged('open'),
+        },
+      ),
+      request: why,
+    };
+    return;
+  }
   const trial: Trial = { requestId: randomUUID(), orders: [], cancelled: new Set(), isClear: true };
   yield createQuestion(probe, body, trial, 'createOrder');
   if (trial.orders.length > 0) yield createQuestion(probe, body, trial, 'createOrder again, with the same request id');
   const made = [...new Set(trial.orders)];
   for (const orderId of made) {
-    yield cancelQuestion(probe, orderId);
+    yield cancelQuestion(probe, orderId, trial);
     for (let read = 1; read <= mostReads && !trial.cancelled.has(orderId); read += 1)
       yield endQuestion(probe, orderId, trial, read);
   }
@@ -117,8 +138,11 @@ function createQuestion(probe: Probe, body: unknown, trial: Trial, asks: string)
   );
 }
 
-const cancelQuestion = (probe: Probe, orderId: OrderId): Question => {
-  const byHand = `check by hand that order ${orderId} is cancelled`;
+const toCheckOf = (orderId: OrderId, { requestId }: Trial): string =>
+  `check by hand that order ${orderId} (request id ${requestId}) is cancelled`;
+
+const cancelQuestion = (probe: Probe, orderId: OrderId, trial: Trial): Question => {
+  const byHand = toCheckOf(orderId, trial);
   return question(
     probe,
     'cancelOrder',
@@ -139,7 +163,7 @@ const cancelQuestion = (probe: Probe, orderId: OrderId): Question => {
 /** The read that has to show the cancelled order; the proof, if all before was clear. */
 function endQuestion(probe: Probe, orderId: OrderId, trial: Trial, read: number): Question {
   const { orders, cancelled, isClear } = trial;
-  const byHand = `check by hand that order ${orderId} is cancelled`;
+  const byHand = toCheckOf(orderId, trial);
   return question(
     probe,
     'orderDetails',
@@ -159,7 +183,10 @@ function endQuestion(probe: Probe, orderId: OrderId, trial: Trial, read: number)
         const isProven = isClear && orders.length === 2 && orders.every((one) => one === orderId);
         const proof = 'two creates with one request id made one order, which is cancelled';
         return isProven
-          ? { ...judged('fits', proof), changes: [{ kind: 'repeatable' }] }
+          ? {
+              ...judged('fits', proof),
+              changes: [{ kind: 'repeatable' }, { kind: 'verified', operation: 'orderDetails' }],
+            }
           : judged('open', 'cancelled; nothing proves that a create may be repeated');
       },
     },
