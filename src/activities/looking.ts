@@ -1,6 +1,6 @@
 import { activityInfo, heartbeat } from '@temporalio/activity';
 import { type WallClock, wallMs } from '../clock.js';
-import type { OperationName } from '../contracts/contract-profile.js';
+import { type OperationName, pathToTry } from '../contracts/contract-profile.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
 import type { AttentionCode, TroubleCode } from '../domain/attention.js';
@@ -49,6 +49,12 @@ function fieldsBehind(error: unknown, operation: OperationName): string {
   return `operations.${operation}.path and operations.${operation}.method`;
 }
 
+/** What to try first as the path of an operation. */
+function firstTry(operation: OperationName): string {
+  const path = pathToTry[operation];
+  return path === undefined ? '' : `; the first path to try is ${path}`;
+}
+
 const remedies: Record<TroubleCode, (asked: Asked, fields: string) => string> = {
   credentialsRejected: ({ account, operation }) =>
     `Check base URL, token URL, client id and secret of account ${account}, and path and scope of operations.${operation} in the contract profile.`,
@@ -59,10 +65,10 @@ const remedies: Record<TroubleCode, (asked: Asked, fields: string) => string> = 
   unreadableStatus: (_asked, fields) =>
     `Compare ${fields} in the contract profile with what the service takes and sends.`,
   upstreamUnavailable: () => 'Nothing to do here unless it lasts: the service is asked again by itself.',
-  orderNotFound: ({ account, orderId }, fields) =>
+  orderNotFound: ({ account, orderId, operation }, fields) =>
     orderId === undefined
       ? ''
-      : `Check order id ${orderId}, that the order belongs to account ${account}, and ${fields} in the contract profile.`,
+      : `Check order id ${orderId}, that the order belongs to account ${account}, and ${fields} in the contract profile${firstTry(operation)}.`,
   outcomeUnknown: () => '',
   subscriptionSilent: () => '',
 };

@@ -82,7 +82,8 @@ export const reasonOption = () =>
   option('--reason <text>', 'why, 1 to 200 characters', (reason) => parseEndInput({ reason }).reason);
 
 /** The JSON document of a command. */
-export const inputOption = (what: string) => option('--input <file>', `${what}; - for standard input`, readJsonInput);
+export const inputOption = (what: string, flags = '--input <file>') =>
+  option(flags, `${what}; - for standard input`, readJsonInput);
 
 /** How many entries a list shows. */
 export const limitOption = () => option('--limit <number>', 'how many to show, 1 to 1000', toNumber).default(50);

@@ -7,6 +7,7 @@ import { businessCallId } from '../domain/workflow-ids.js';
 import { inputOption, option, orderOption } from './arguments.js';
 import { type CommandSpec, reading, type Session } from './command.js';
 import { exitCodes } from './failure.js';
+import { startingRun } from './known-account.js';
 import { missingWorkers } from './runs.js';
 import { paint, plain, toLines } from './text.js';
 
@@ -24,7 +25,7 @@ The same key never makes a second effect: the second call with it shows the
 outcome of the first, for as long as Temporal keeps it.`;
 
 /** `call <account> <operation>`: one business operation, durably. */
-export const callCommand: CommandSpec = {
+export const callCommand: CommandSpec = startingRun({
   form: 'call <account> <operation>',
   does: 'carry out one business operation, durably',
   examples: [
@@ -41,7 +42,7 @@ export const callCommand: CommandSpec = {
     option('--key <text>', 'your identity of this call; a random one by default', toCallerKey),
   ],
   act: reading(toInput, call),
-};
+});
 
 function toInput({ account, operation, key, order, referenceField, input: body }: CallGiven): BusinessCallInput {
   const input = parseBusinessCallInput({

@@ -19,6 +19,7 @@ import { listRuns, type RunFilter, runsQuery } from '../temporal/visibility.js';
 import { accountOption, inputOption, limitOption, notifyOption, option, orderOption, required } from './arguments.js';
 import { type CommandLine, inSession, listing, type Noun, reading, type Session } from './command.js';
 import { CliFailure, exitCodes, type RunFailure } from './failure.js';
+import { startingRun } from './known-account.js';
 import { knownOf, trailText } from './order/view.js';
 import { attentionText, type ShownRun, sendUpdate, showRun, tellStart, toldAnswer, watchRun } from './runs.js';
 import { cardText, paint, plain, toLines } from './text.js';
@@ -58,7 +59,7 @@ export const rideCommands: Noun = {
   noun: 'ride',
   does: 'order rides at the service, change and cancel them',
   verbs: [
-    {
+    startingRun({
       form: 'request <account>',
       does: 'order a ride and follow it to its end',
       examples: ['business --input order.json --request-id trip-9 --receipt --watch'],
@@ -71,7 +72,7 @@ export const rideCommands: Noun = {
         option('--watch', 'print each change until the ride ends'),
       ],
       act: reading(toRequest, request),
-    },
+    }),
     {
       form: 'show <account> <requestId>',
       does: 'show where a ride stands, or how it ended',

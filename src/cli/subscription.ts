@@ -25,6 +25,7 @@ import { accountOption, option, reasonOption, required, toDurationMs } from './a
 import { type Act, type CommandContext, listing, type Noun, queryTimeoutMs, reading, type Session } from './command.js';
 import { judgeIngress } from './doctor.js';
 import { CliFailure, exitCodes } from './failure.js';
+import { startingRun } from './known-account.js';
 import { attentionText, missingWorkers, sendUpdate } from './runs.js';
 import { type Columns, cardText, paint, plain, rowsText, utc } from './text.js';
 
@@ -46,7 +47,7 @@ export const subscriptionCommands: Noun = {
   noun: 'subscription',
   does: 'have the service deliver events to the ingress',
   verbs: [
-    {
+    startingRun({
       form: 'create <account> <eventType>',
       does: 'have the service deliver events to the ingress',
       examples: ['business status_changed --public-url https://rides.example', 'business business_report'],
@@ -56,7 +57,7 @@ export const subscriptionCommands: Noun = {
         option('--resubscribe', 'subscribe again by itself when deliveries stop coming'),
       ],
       act: reading(toInput, create),
-    },
+    }),
     {
       form: 'list',
       does: 'list running subscriptions',

@@ -4,7 +4,7 @@ import { InvalidInput } from '../domain/errors.js';
 import { readInstant } from '../domain/instant.js';
 import { isJsonObject } from './json.js';
 
-// The known fields of request bodies (all assumed, docs/reference/service-facts.md). Only their form is checked: values such as
+// The known fields of request bodies (published or assumed, docs/reference/service-facts.md). Only their form is checked: values such as
 // `category` are the service's own. Unknown fields are sent unchanged. No message holds a value.
 
 const Text = z.string('must be a text').min(1, 'must not be empty');

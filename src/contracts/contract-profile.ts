@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { type RideInterface, rideInterfaces } from '../domain/account.js';
 import { businessOperations } from '../domain/call.js';
-import { endStatuses } from '../domain/order/status.js';
+import { rideStatuses } from '../domain/order/status.js';
 
 const Pointer = z.string().regex(/^(\/[^/]*)+$/, 'must be a JSON pointer such as /order/status');
 const Pointers = z.array(Pointer).min(1);
 const HttpStatus = z.int().min(100).max(599);
+
+/** How a token request can carry its fields. */
+export const tokenEncodings = ['urlencoded', 'multipart', 'json'] as const;
 
 const operationNames = [
   'orderStatus',
@@ -20,8 +23,9 @@ const Operation = z.strictObject({
   /** Scope values separated by a blank; they become part of workflow ids. */
   scope: z.string().regex(/^([\w.:-]+( [\w.:-]+)*)?$/, 'must be scope values separated by a blank'),
   success: z.array(HttpStatus).min(1),
-  /** `given`: the service's document states method and path. `verified`: they were seen to work. */
-  source: z.enum(['given', 'assumed', 'verified']),
+  /** `given`: our source document states method and path. `published`: a public page of the service does, and nobody has seen them work.
+   *  `verified`: they were seen to work. docs/reference/service-facts.md lists the sources. */
+  source: z.enum(['given', 'published', 'assumed', 'verified']),
   /** The day on which `probe` saw it work. */
   verifiedOn: z.iso.date().optional(),
   enabled: z.boolean().optional(),
@@ -61,8 +65,12 @@ export const ContractProfileSchema = z.strictObject({
     }),
   }),
   delivery: z.strictObject({ verification: Verification }),
+  subscription: z.strictObject({
+    /** Further fields of the request that subscribes, such as `{"retries": 5}`. Our own fields win. */
+    body: z.record(z.string(), z.unknown()),
+  }),
   tokens: z.strictObject({
-    businessEncoding: z.enum(['urlencoded', 'multipart', 'json']),
+    businessEncoding: z.enum(tokenEncodings),
     /** How long before its end a token is renewed. */
     refreshEarlyMs: z.int().min(1_000).max(3_600_000),
     /** For an answer that names no lifetime. */
@@ -70,8 +78,8 @@ export const ContractProfileSchema = z.strictObject({
   }),
   statuses: z.strictObject({
     terminal: z.array(z.string().min(1)).min(1),
-    /** The service's own words for the three ends. Its other words stay as they come. */
-    endWords: z.record(z.string().min(1), z.enum(endStatuses)),
+    /** Words of the service, in any case and with any of the separators ` _-`, and the statuses of ours that they mean. */
+    words: z.record(z.string().min(1).max(100), z.enum(rideStatuses)),
     notOrderStatus: z.array(z.string()),
   }),
   /** For each account, at either interface, without limits of its own. */
@@ -82,8 +90,13 @@ export const ContractProfileSchema = z.strictObject({
 export type ContractProfile = z.infer<typeof ContractProfileSchema>;
 /** One operation of the service: how to call it, and whether the service's document states that. */
 export type Operation = z.infer<typeof Operation>;
-/** The names of all operations, given and assumed. */
+/** The names of all operations, whatever their source. */
 export type OperationName = keyof ContractProfile['operations'];
+
+/** The path to try first where the service does not know an order at the one in force: public clients read it (assumed). */
+export const pathToTry: Readonly<Partial<Record<OperationName, string>>> = {
+  orderStatus: '/v1/private/orders/{order_id}',
+};
 
 /** How a token request carries its fields. */
 export type TokenEncoding = ContractProfile['tokens']['businessEncoding'];

@@ -2,12 +2,13 @@ import type { z } from 'zod';
 import { InvalidInput } from '../domain/errors.js';
 import { type ContractProfile, ContractProfileSchema, type Operation } from './contract-profile.js';
 import { isJsonObject, type JsonObject, ownValue } from './json.js';
+import { wordProblems } from './status-words.js';
 
-/** An operation of the business interface; every request names one company. */
+/** An operation of the business interface; every request names one company. Most are published. */
 const ofCompany = (
   method: Operation['method'],
   path: string,
-  { scope, success, source = 'assumed' }: Pick<Operation, 'scope' | 'success'> & Partial<Pick<Operation, 'source'>>,
+  { scope, success, source = 'published' }: Pick<Operation, 'scope' | 'success'> & Partial<Pick<Operation, 'source'>>,
 ): Operation => ({
   ...{ interface: 'business', method, path: `${path}?businessId={business_id}` },
   ...{ scope, success, source },
@@ -16,14 +17,16 @@ const ofCompany = (
 /** Pointers, the likeliest one first. */
 const places = (text: string): string[] => text.split(' ');
 
-/** The profile in force unless a file overrides parts of it. `source` says whether method and path are given or assumed. */
+/** The profile in force unless a file overrides parts of it. `source` says where method and path come from. */
 export const defaultContractProfile: ContractProfile = {
   operations: {
     orderStatus: {
       ...{ interface: 'partner', method: 'GET', path: '/v1/private/orders/status/{order_id}' },
       ...{ scope: 'demand_partner', success: [200], source: 'given' },
     },
-    companySettings: ofCompany('GET', '/v1/companies/settings', { scope: 'order', success: [200] }),
+    companySettings: ofCompany('GET', '/v1/companies/settings', {
+      ...{ scope: 'order', success: [200], source: 'assumed' },
+    }),
     products: ofCompany('POST', '/v1/products', { scope: 'order', success: [200] }),
     priceEstimate: ofCompany('POST', '/v1/price-estimate', { scope: 'order', success: [200, 201] }),
     createOrder: {
@@ -38,9 +41,12 @@ export const defaultContractProfile: ContractProfile = {
     }),
     orderReceipt: ofCompany('GET', '/v1/orders/{order_id}/receipt', { scope: 'finance', success: [200] }),
     createSubscriber: ofCompany('POST', '/v1/subscribers', { scope: '', success: [200, 201], source: 'given' }),
-    listSubscribers: { ...ofCompany('GET', '/v1/subscribers', { scope: '', success: [200] }), enabled: false },
+    listSubscribers: {
+      ...ofCompany('GET', '/v1/subscribers', { scope: '', success: [200], source: 'assumed' }),
+      enabled: false,
+    },
     deleteSubscriber: {
-      ...ofCompany('DELETE', '/v1/subscribers/{id}', { scope: '', success: [200, 204] }),
+      ...ofCompany('DELETE', '/v1/subscribers/{id}', { scope: '', success: [200, 204], source: 'assumed' }),
       enabled: false,
     },
   },
@@ -73,10 +79,11 @@ export const defaultContractProfile: ContractProfile = {
     },
   },
   delivery: { verification: { mode: 'path' } },
+  subscription: { body: {} },
   tokens: { businessEncoding: 'urlencoded', refreshEarlyMs: 60_000, fallbackLifetimeMs: 300_000 },
   statuses: {
     terminal: ['Completed', 'Cancelled', 'Rejected'],
-    endWords: {},
+    words: {},
     notOrderStatus: ['ok', 'success', 'error'],
   },
   limits: { requestsPerSecond: 16 },
@@ -126,10 +133,17 @@ function differences(base: unknown, value: unknown, at = ''): unknown {
   return Object.fromEntries(entries.filter(([, difference]) => difference !== undefined));
 }
 
+const renamedFields: ReadonlyMap<string, string> = new Map([['statuses.endWords', 'statuses.words']]);
+
+function unknownField(at: string): string {
+  const name = renamedFields.get(at);
+  return name === undefined ? `${at}: unknown field` : `${at}: is ${name} now; rename it`;
+}
+
 function shapeProblems(issues: z.core.$ZodIssue[]): string[] {
   return issues.flatMap((issue) => {
     const at = issue.path.map(String).join('.');
-    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${joined(at, key)}: unknown field`);
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownField(joined(at, key)));
     return [`${at || 'profile'}: ${issue.message}`];
   });
 }
@@ -170,7 +184,8 @@ export function parseContractProfile(overrides: unknown): ContractProfile {
   if (!isJsonObject(overrides)) throw new InvalidInput('contract profile: must be a JSON object');
   const candidate = merged(defaultContractProfile, overrides);
   const parsed = ContractProfileSchema.safeParse(candidate);
-  const problems = [...shapeProblems(parsed.error?.issues ?? []), ...operationProblems(candidate)];
+  const words = parsed.success ? wordProblems(parsed.data.statuses) : [];
+  const problems = [...shapeProblems(parsed.error?.issues ?? []), ...operationProblems(candidate), ...words];
   if (!parsed.success || problems.length > 0) throw new InvalidInput(`contract profile: ${problems.join('; ')}`);
   return parsed.data;
 }

@@ -6,6 +6,7 @@ import { type EventType, mustNameOrder } from '../domain/subscription/subscripti
 import type { ContractProfile } from './contract-profile.js';
 import { hasFlawAt, isJsonObject, valueAt } from './json.js';
 import { findStatus, usableText } from './order-reply.js';
+import { claimedStatus } from './status-words.js';
 
 /** What a delivery claims, read at the pointers of the profile. A claim is a hint: only a read of the order is the truth. */
 export interface DeliveryReading {
@@ -32,11 +33,11 @@ const otherNames: ReadonlyMap<string, EventType> = new Map([['business_reports',
 /** A reader for one profile. It never throws, and it reads only the values at the pointers, however large or deep the body is. */
 export function createDeliveryReader(
   pointers: ContractProfile['pointers']['delivery'],
-  notOrderStatus: readonly string[],
+  statuses: Pick<ContractProfile['statuses'], 'notOrderStatus' | 'words'>,
 ): (body: unknown) => DeliveryReading {
   const all = Object.values(pointers).flat();
   return (body) => {
-    const status = findStatus(body, pointers.status, notOrderStatus)?.word;
+    const status = findStatus(body, pointers.status, statuses.notOrderStatus)?.word;
     const eventType = findText(body, pointers.eventType);
     const businessId = findText(body, pointers.businessId);
     const eventId = findText(body, pointers.eventId);
@@ -45,7 +46,7 @@ export function createDeliveryReader(
       isObject: isJsonObject(body),
       isClear: !hasFlawAt(body, all),
       ...findOrderId(body, pointers.orderId),
-      ...(status !== undefined && { status }),
+      ...(status !== undefined && { status: claimedStatus(status, statuses) }),
       ...(eventType !== undefined && { eventType }),
       ...(businessId !== undefined && { businessId }),
       ...(eventId !== undefined && { eventId }),

@@ -42,10 +42,10 @@ const statusAmong = (words: readonly string[] = []): Form => {
 
 const each = (names: string, form: Form): [string, Form][] => names.split(' ').map((name) => [name, form]);
 
-/** The objects of an order or a receipt that are looked into (assumed): not those of drivers, passengers and places. */
+/** The objects of an order or a receipt that are looked into (published): not those of drivers, passengers and places. */
 const objects = 'data order supplier stops actions payment_summary calculation'.split(' ');
 
-/** The fields that are kept of these objects (assumed), each if its value has this form. */
+/** The fields that are kept of these objects (published), each if its value has this form. */
 const keptFields: readonly [string, Form][] = [
   ...each('requested_at scheduled_at will_arrive_at_pickup pickedup_at droppedoff_at', instant),
   ...each('type', among(['origin', 'on_going', 'destination', 'pick_up', 'stop_by', 'drop_off'])),
@@ -136,7 +136,7 @@ export function toKeptAnswer(answer: unknown, { keepsPersonalData, call, profile
   const { orderDetails, createOrder } = profile.pointers;
   const ids = [...orderDetails.orderId, ...createOrder.orderId].map((pointer) => pointerTokens(pointer) ?? []);
   const statuses = orderDetails.status.map((pointer) => pointerTokens(pointer) ?? []);
-  const status = statusAmong(profile.statuses.terminal);
+  const status = statusAmong([...profile.statuses.terminal, ...Object.keys(profile.statuses.words)]);
   const fields = new Map<string, Form>([
     ...keptFields,
     ...each('status progress_status', status),

@@ -1,9 +1,10 @@
 import { isOrderId, type OrderId } from '../domain/keys.js';
-import { statusKey, toRideStatus } from '../domain/order/status.js';
+import { statusKey } from '../domain/order/status.js';
 import type { OrderReading } from '../domain/order/trail.js';
 import type { ContractProfile } from './contract-profile.js';
 import { hasFlawAt, holderAt, isJsonObject, type JsonObject, ownValue, valueAt } from './json.js';
 import { impersonal, type Keeping } from './kept-answer.js';
+import { statusOf } from './status-words.js';
 import { UnusableReply } from './unusable-reply.js';
 
 const maxTextLength = 200;
@@ -12,7 +13,7 @@ const maxTextLength = 200;
 export const usableText = (value: unknown, maxLength: number): string | undefined =>
   typeof value === 'string' && value.trim() !== '' && value.length <= maxLength ? value : undefined;
 
-/** What a service may need of an order besides its status, unchanged; the field names on the wire are assumed. */
+/** What a service may need of an order besides its status, unchanged; the field names on the wire are published. */
 const times = {
   requestedAt: '/requested_at',
   scheduledAt: '/scheduled_at',
@@ -61,12 +62,6 @@ export function findStatus(body: unknown, pointers: readonly string[], notOrderS
   return undefined;
 }
 
-/** The status that a word of the service names: an end by the profile's own words, a known status, or the word as it came. */
-export function statusOf(word: string, { endWords }: Pick<ContractProfile['statuses'], 'endWords'>): string {
-  const key = statusKey(word);
-  return Object.entries(endWords).find(([own]) => statusKey(own) === key)?.[1] ?? toRideStatus(word);
-}
-
 /** The first usable order id as text; undefined if the body has none. */
 export function findOrderId(body: unknown, pointers: string[]): string | undefined {
   const values = pointers.map((pointer) => valueAt(body, pointer));
@@ -101,7 +96,7 @@ export function parseOrderReply(
 const maxReceiptLength = 65_536;
 
 /**
- * Reads the answer of the receipt call (assumed): an object. Undefined for anything else. Where personal data may be kept, it is kept
+ * Reads the answer of the receipt call (published): an object. Undefined for anything else. Where personal data may be kept, it is kept
  * unchanged, otherwise the fields that we know of a receipt; amounts may be numbers or text.
  */
 export function parseReceiptReply(body: unknown, { keepsPersonalData = false }: Keeping = {}): JsonObject | undefined {

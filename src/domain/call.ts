@@ -35,7 +35,7 @@ type CallName = Pick<BusinessCallInput, 'operation' | 'account'>;
 
 /** One call, as it goes to the service. */
 export interface ServiceCall extends Omit<BusinessCallInput, 'key'> {
-  /** The same in every attempt. Sent in the header, if the profile names one, by which the service may know a repeat (assumed). */
+  /** The same in every attempt. Sent in the header, if the profile names one, by which the service prevents a second order (published). */
   requestId: string;
 }
 

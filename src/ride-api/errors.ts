@@ -127,7 +127,8 @@ export type TokenRefusedCode = Extract<AttentionCode, 'credentialsRejected' | 's
 const remedies: Record<TokenRefusedCode, string> = {
   credentialsRejected: "check the account's client id and client secret.",
   scopeRejected: 'check the scopes granted to the client, and operations.<name>.scope in the contract profile.',
-  grantRejected: 'the token request is not accepted as we send it; check `tokens` in the contract profile.',
+  grantRejected:
+    'the token request is not accepted as we send it; check `tokens` in the contract profile: businessEncoding can be urlencoded, multipart or json.',
 };
 
 /** The token endpoint said no, for a reason that only a person can repair.

@@ -62,7 +62,7 @@ export function createRideApi(options: RideApiOptions) {
     },
     ...orderReads(ask, options),
     ...businessCalls(ask, options),
-    ...subscriberCalls(ask),
+    ...subscriberCalls(ask, { profile }),
     /** Closes the HTTP client, one that was passed in too. */
     close: (): Promise<void> => http.close(),
   };
@@ -172,15 +172,15 @@ export interface NewSubscriber {
 /** 43 characters of base64url, as at the end of every address of ours: a service may speak of another one than we do. */
 const anyPath = /[\w-]{43}/;
 
-const subscriberCalls = (ask: Ask) => ({
-  /** Subscribes to one event type: a plain string goes out, a list of objects comes back (given). Any 2xx that names the subscriber is one.
+const subscriberCalls = (ask: Ask, { profile }: Pick<RideApiOptions, 'profile'>) => ({
+  /** Subscribes to one event type: a plain string goes out, a list of objects comes back (given), with the further fields of the profile. Any 2xx that names the subscriber is one.
    *  Throws `RideApiError`; `effectOf` says what it means. */
   createSubscriber(
     account: Account,
     { deliveryAddress, eventType }: NewSubscriber,
     accessToken: string,
   ): Promise<Subscriber> {
-    const body = { hook_address: deliveryAddress, event_types: eventType };
+    const body = { ...profile.subscription.body, hook_address: deliveryAddress, event_types: eventType };
     const lastSegment = deliveryAddress.slice(deliveryAddress.lastIndexOf('/') + 1);
     return ask(
       account,

@@ -22,7 +22,7 @@ export type BodyReader = ReturnType<typeof createBodyReader>;
 
 /** One reader for a process. */
 export function createBodyReader({ pointers, statuses }: Pick<ContractProfile, 'pointers' | 'statuses'>) {
-  const read = createDeliveryReader(pointers.delivery, statuses.notOrderStatus);
+  const read = createDeliveryReader(pointers.delivery, statuses);
 
   return (at: Arrival, raw: RawDelivery): FoundDelivery => {
     const reading = raw.isClear ? read(raw.body) : unread;

@@ -21,7 +21,10 @@ const troubleOf = (error: unknown) => toReadTrouble(error, asked);
 const meanings: Partial<Record<RideApiErrorCode, [TroubleCode, names: string[]]>> = {
   TOKEN_REJECTED: ['credentialsRejected', ['account acme', 'operations.orderStatus']],
   FORBIDDEN: ['forbidden', ['account acme', 'operations.orderStatus.scope']],
-  ORDER_UNKNOWN: ['orderNotFound', ['order id 4711', 'account acme', 'operations.orderStatus.path']],
+  ORDER_UNKNOWN: [
+    'orderNotFound',
+    ['order id 4711', 'account acme', 'operations.orderStatus.path', '/v1/private/orders/{order_id}'],
+  ],
   RATE_LIMITED: ['upstreamUnavailable', []],
   UPSTREAM_FAILED: ['upstreamUnavailable', []],
 };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { changed, judgeOrder } from '../../src/cli/probe/judging.js';
-import { parseContractProfile } from '../../src/contracts/default-contract-profile.js';
+import { changed, changeText, judgeOrder } from '../../src/cli/probe/judging.js';
+import { overridesOf, parseContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { parseOrderReply } from '../../src/contracts/order-reply.js';
 import { toOrderId } from '../../src/domain/keys.js';
 import { isSameStatus, toKnownStatus } from '../../src/domain/order/status.js';
@@ -58,8 +58,30 @@ describe('an answer about an order', () => {
     const said = judge({ id: '42', status: 'EnRoute', supplier: { status: 'Confirmed' } });
     expect(said).toMatchObject({ verdict: 'open', changes: [{ kind: 'verified' }], matched: { isKnownStatus: false } });
     expect(said.remarks).toEqual([
-      'the word "EnRoute" at /status is no status that we know; known words stand at /supplier/status; if it is an end, set statuses.endWords',
+      'the word "EnRoute" at /status is no status that we know; known words stand at /supplier/status; set what it means in statuses.words',
     ]);
+  });
+
+  it.each([
+    ['REQUESTED', 'Pending', { id: '42', status: 'REQUESTED', supplier: { status: 'Confirmed' } }],
+    ['In Progress', 'Driving', { order: { id: '42', status: 'In Progress' } }],
+    ['finished', 'Completed', { status: 'finished' }],
+  ] as const)('with the word %s proposes that it means %s, and then fits', (word, status, body) => {
+    const said = judge(body);
+    expect(said).toMatchObject({ verdict: 'wrong', remarks: [expect.stringContaining(`probably means ${status}`)] });
+    expect(said.changes[0]).toEqual({ kind: 'word', word, status });
+    expect(changeText({ kind: 'word', word, status })).toBe(`statuses.words: add "${word}": "${status}"`);
+    const proposed = parseContractProfile(overridesOf(said.changes.reduce(changed, profile)));
+    expect(proposed).toMatchObject({
+      statuses: { words: { [word]: status } },
+      operations: { orderDetails: { source: 'verified' } },
+    });
+    expect(judge(body, 200, proposed)).toMatchObject({ verdict: 'fits', matched: { isKnownStatus: true } });
+  });
+
+  it('with such a word at a doubtful place proposes nothing', () => {
+    const said = judge({ order_status: 'requested', ride: { no: '42' } });
+    expect(said.changes).not.toContainEqual(expect.objectContaining({ kind: 'word' }));
   });
 
   it('with a value that is no plain word is judged without showing it', () => {

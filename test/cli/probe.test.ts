@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { fakeDriver } from '../../dev/sandbox/order/bodies.js';
 import { type Sandbox, type SandboxOptions, sandboxCredentials, startSandbox } from '../../dev/sandbox/sandbox.js';
-import type { Finding } from '../../src/cli/probe/probe.js';
+import type { Finding } from '../../src/cli/probe/question.js';
 import { parseContractProfile } from '../../src/contracts/default-contract-profile.js';
 import { parseOrderReply } from '../../src/contracts/order-reply.js';
 import { toOrderId } from '../../src/domain/keys.js';
@@ -107,7 +107,7 @@ describe.concurrent('a service that answers otherwise', () => {
     expect(answerOf(first)).toMatchObject({ isAsExpected: false, written: file });
     const { operations, pointers, statuses } = readProfile(file);
     const verified = { source: 'verified', verifiedOn: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) };
-    expect(operations).toMatchObject({ orderDetails: verified, orderReceipt: { source: 'assumed' } });
+    expect(operations).toMatchObject({ orderDetails: verified, orderReceipt: { source: 'published' } });
     const body = { a: { b: { id: order, s: 'Completed' } } };
     const read = parseOrderReply(body, pointers.orderDetails, statuses, toOrderId(order));
     expect(read).toMatchObject({ status: 'Completed', terminal: true });
@@ -116,7 +116,7 @@ describe.concurrent('a service that answers otherwise', () => {
     expect(again.exitCode).toBe(0);
   });
 
-  it('an assumed path is wrong: asks once, and names the field that a person must set', async () => {
+  it('a published path is wrong: asks once, and names the field that a person must set', async () => {
     const { sandbox, settings, probe } = await serve({ otherAnswers: { orderDetails: { url: '/v2/rides/:orderId' } } });
     const file = newFile();
     const run = await probe('business', order, '--json', '--write', file);
@@ -125,7 +125,7 @@ describe.concurrent('a service that answers otherwise', () => {
       remarks: [expect.stringContaining('set operations.orderDetails.path')],
     });
     expect(sandbox.ledger().filter(({ path }) => path.endsWith(`/${order}`))).toHaveLength(1);
-    expect(readProfile(file).operations.orderDetails.source).toBe('assumed');
+    expect(readProfile(file).operations.orderDetails.source).toBe('published');
     const operations = { orderDetails: { path: '/v2/rides/{order_id}?businessId={business_id}' } };
     const repaired = { ...settings, FARETRAIL_CONTRACT_FILE: jsonFile({ operations }) };
     expect(verdictsOf(await runHere(['probe', 'business', order, '--json'], repaired)).orderDetails).toBe('fits');
@@ -218,7 +218,7 @@ describe.concurrent('--write', () => {
 
   it('refuses an account that is not set', async () => {
     const { probe } = await serve();
-    const run = await probe('elsewhere', '--write', newFile());
-    expect(run).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('set are: partner, business') });
+    const run = await probe('busines', '--write', newFile());
+    expect(run).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('did you mean business?') });
   });
 });

@@ -83,7 +83,7 @@ describe('the test delivery', () => {
     await run({});
     await run({});
     const { pointers, statuses } = defaultContractProfile;
-    const read = createDeliveryReader(pointers.delivery, statuses.notOrderStatus);
+    const read = createDeliveryReader(pointers.delivery, statuses);
     const expected = { orderId: '7b21', status: 'Driving', eventType: 'status_changed', businessId };
     for (const { json } of receiver.received) expect(read(json as never)).toMatchObject(expected);
     expect(receiver.received[0]?.body).not.toEqual(receiver.received[1]?.body);

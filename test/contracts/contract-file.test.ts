@@ -18,6 +18,19 @@ function problemsOf(overrides: unknown): string {
   return 'none';
 }
 
+it('the default profile says of each operation where its method and path come from', () => {
+  const names = (wanted: string) =>
+    Object.entries(defaultContractProfile.operations).flatMap(([name, { source }]) => (source === wanted ? name : []));
+  expect(names('given')).toEqual(['orderStatus', 'createSubscriber']);
+  expect(names('assumed')).toEqual(['companySettings', 'listSubscribers', 'deleteSubscriber']);
+  expect(names('verified')).toEqual([]);
+  expect(names('published')).toEqual(
+    expect.arrayContaining(['addReferenceCode', 'cancelOrder', 'createOrder', 'orderDetails', 'orderReceipt']),
+  );
+  // Published is no proof where money is concerned.
+  expect(defaultContractProfile.operations.createOrder).toMatchObject({ source: 'published', repeatable: false });
+});
+
 describe('a contract file', () => {
   it('changes the scalar, array or verification that it names, the last two as a whole, and nothing beside it', () => {
     const path = '/v2/rides/{order_id}';

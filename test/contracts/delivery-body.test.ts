@@ -6,7 +6,7 @@ import { valueAt } from '../../src/contracts/json.js';
 import { forAny } from '../support/for-any.js';
 
 const { pointers, statuses } = defaultContractProfile;
-const read = createDeliveryReader(pointers.delivery, statuses.notOrderStatus);
+const read = createDeliveryReader(pointers.delivery, statuses);
 const company = '7b0c1d7e-5a53-4d7e-9d0c-1f2a3b4c5d6e';
 
 const flat = { order_id: 4711, status: 'Driving' };
@@ -24,7 +24,11 @@ describe('a delivery', () => {
 
   it('is read where a profile says so', () => {
     const own = { ...pointers.delivery, orderId: ['/a~1b/0/no'], status: ['/x'] };
-    const reading = createDeliveryReader(own, [])({ 'a/b': [{ no: '1' }], order_id: '2', x: 'ok' });
+    const reading = createDeliveryReader(own, { notOrderStatus: [], words: {} })({
+      'a/b': [{ no: '1' }],
+      order_id: '2',
+      x: 'ok',
+    });
     expect(reading).toMatchObject({ orderId: '1', status: 'ok' });
   });
 

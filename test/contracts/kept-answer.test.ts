@@ -71,10 +71,12 @@ describe('an answer as it is kept in clear', () => {
     const own = {
       ...profile,
       pointers: { ...profile.pointers, ...pointers },
-      statuses: { ...profile.statuses, terminal: ['No Show'] },
+      statuses: { ...profile.statuses, terminal: ['No Show'], words: { rolling: 'Driving' as const } },
     };
     const ride = { no: '4711', state: 'no_show', scheduled_at: order.scheduled_at };
     expect(keep('orderDetails', { ride: { ...ride, guest: 'G' } }, own)).toEqual({ ride });
+    const rolling = { ...ride, state: 'Rolling' };
+    expect(keep('orderDetails', { ride: rolling }, own)).toEqual({ ride: rolling });
     expect(keep('orderDetails', { ride })).toEqual({});
     const inText = { ride: JSON.stringify({ ...ride, guest: 'G' }) };
     expect(keep('orderDetails', inText, own), 'inside a text that holds JSON').toEqual({ ride });

@@ -18,7 +18,7 @@ const read = (body: unknown, own: Partial<typeof statuses> = {}, at = pointers.o
   parseOrderReply(body, at, { ...statuses, ...own }, asked);
 
 describe('the status in an order reply', () => {
-  const storniert = { endWords: { storniert: 'Cancelled' as const } };
+  const storniert = { words: { storniert: 'Cancelled' as const } };
   const noShow = { terminal: ['No Show'] };
   it.each<[unknown, object, Partial<typeof statuses>?]>([
     ...Object.values(assumed.sameOrder).map((body): [unknown, object] => [
@@ -129,7 +129,7 @@ it.each([
 });
 
 describe('what an order shows of a call', () => {
-  const storniert = { ...profile, statuses: { ...statuses, endWords: { storniert: 'Cancelled' as const } } };
+  const storniert = { ...profile, statuses: { ...statuses, words: { storniert: 'Cancelled' as const } } };
   it.each([
     [{ status: 'Cancelled' }, profile, true],
     [{ order: { status: 'CANCELED' } }, profile, true],

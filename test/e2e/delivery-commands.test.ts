@@ -99,7 +99,8 @@ describe('the commands of subscriptions', () => {
   it('send nothing while no worker can carry it out, and say so', async () => {
     const queue = { FARETRAIL_TASK_QUEUE: `q-${randomUUID()}` };
     const other = { account: toAccountName('elsewhere'), eventType: 'business_report' } as const;
-    const started = await run(['subscription', 'create', 'elsewhere', 'business_report'], queue);
+    const created = ['subscription', 'create', 'elsewhere', 'business_report', '--unknown-account'];
+    const started = await run(created, queue);
     expect(started).toMatchObject({ exitCode: 1, json: { state: 'started', subscription: null } });
     expect(JSON.stringify(started.json.warnings)).toContain('no worker polls');
     const rotated = await run(['subscription', 'rotate', 'elsewhere', 'business_report'], queue);

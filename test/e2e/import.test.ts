@@ -2,6 +2,7 @@ import { expect, inject, it } from 'vitest';
 import { createFaretrailClient, type FollowOrderInput } from '../../src/client/index.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import { runHere } from '../cli/fake-process.js';
+import { partnerEnv } from '../settings/env.js';
 import { textFile } from '../support/json-file.js';
 import { useOrderStack } from '../support/order/stack.js';
 
@@ -59,6 +60,23 @@ it('an account that no worker holds is a warning of the import, and needs a pers
   expect(again.stderr).toMatch(/^warning: .*no worker polls/);
   await stack.client.workflow.getHandle(`order/${account}/1`).terminate();
   await expect.poll(inNeed).toEqual([]);
+});
+
+it('refuses rows of an account that the settings do not know, and follows the others', async () => {
+  const env = {
+    ...{ TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_TASK_QUEUE: stack.config.taskQueue },
+    ...partnerEnv,
+  };
+  const rows = ['partne', 'partner'].map((account) => JSON.stringify({ account, orderId: 'import-known' }));
+  const argv = ['order', 'import', textFile(rows.join('\n'), '.jsonl'), '--json'];
+  const { exitCode, stdout } = await runHere(argv, env);
+  const refused = [{ row: 1, error: expect.stringMatching(/do not know partne; did you mean partner\?/) }];
+  expect(JSON.parse(stdout)).toMatchObject({ rows: 2, followed: 1, refused });
+  expect(exitCode).toBe(1);
+  const allowed = await runHere([...argv, '--unknown-account'], env);
+  expect(JSON.parse(allowed.stdout)).toMatchObject({ followed: 2, new: 1, refused: [] });
+  for (const account of ['partne', 'partner'])
+    await stack.client.workflow.getHandle(`order/${account}/import-known`).terminate();
 });
 
 it('refuses a file that cannot be read on', async () => {

@@ -55,6 +55,13 @@ const asText = { hook_address: deliveryAddress, event_types: 'status_changed' };
 const asPartner: Ask = (api) => api.readOrder(partnerAccount(), orderId, 't0ken');
 
 describe('the request', () => {
+  it('of a subscriber has the further fields of the profile, and our own win', async () => {
+    const body = { retries: 5, filters: { env: 'prod' }, hook_address: 'https://other.example' };
+    const { outcome, requests } = asked(subscribe, answer(500), { subscription: { body } });
+    await expect(outcome).rejects.toThrow(failure('RideApiError', 'UPSTREAM_FAILED'));
+    expect(JSON.parse(String(requests[0]?.body))).toEqual({ ...body, ...asText });
+  });
+
   it.each<[string, Ask, string, object?]>([
     ['orderStatus', asPartner, `GET ${partner}/v1/private/orders/status/4711`],
     ['an order of a business account', readOrder, `GET ${business}/v1/orders/4711?${company}`],

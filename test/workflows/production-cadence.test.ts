@@ -73,6 +73,14 @@ describe('an order of which the watch tells each change', virtualTime, () => {
     expect(stack.tokenRequests.length).toBeLessThanOrEqual(5);
     expect(stack.taken).toMatchObject([{ rawStatus: 'Pending', scheduledAt: null, pushed: false }]);
   });
+
+  it('hands its status to the watch in our word, whatever the service calls it', async () => {
+    const requested = { ...reading('Pending'), rawStatus: 'REQUESTED' };
+    const handle = await stack.start((elapsedMs) => (elapsedMs < 60_000 ? requested : reading('Completed')));
+    await stack.hint(handle, [60_000]);
+    expect((await handle.result()).timeline).toMatchObject([{ status: 'Pending', rawStatus: 'REQUESTED' }, {}]);
+    expect(stack.taken).toMatchObject([{ rawStatus: 'Pending' }]);
+  });
 });
 
 describe('a requested ride', virtualTime, () => {

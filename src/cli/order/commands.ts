@@ -14,6 +14,7 @@ import {
 } from '../arguments.js';
 import { inSession, type Noun, reading, type Session } from '../command.js';
 import { exitCodes, type RunFailure } from '../failure.js';
+import { startingRun } from '../known-account.js';
 import { sendUpdate, showRun, tellStart, toldAnswer, viewRun } from '../runs.js';
 import { paint, plain, utc } from '../text.js';
 import { importCommand } from './import.js';
@@ -41,7 +42,7 @@ export const orderCommands: Noun = {
   noun: 'order',
   does: 'follow orders to their end, and show their trails',
   verbs: [
-    {
+    startingRun({
       form: 'follow <account> <orderId>',
       does: 'follow an order to its end',
       examples: [
@@ -60,7 +61,7 @@ export const orderCommands: Noun = {
         option('--watch', 'print each change until the order ends'),
       ],
       act: reading(toFollowing, follow),
-    },
+    }),
     importCommand,
     {
       form: 'show <account> <orderId>',

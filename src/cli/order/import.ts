@@ -4,9 +4,10 @@ import type { AccountName } from '../../domain/keys.js';
 import { accountOption, option, toNumber } from '../arguments.js';
 import { type CommandSpec, createProgressNote, inSession, type Session } from '../command.js';
 import { exitCodes, toCliError } from '../failure.js';
+import { type AccountGiven, refusalOf, startingRun } from '../known-account.js';
 import { missingWorkers } from '../runs.js';
 import { firstLines, paint, plain } from '../text.js';
-import { readRows } from './rows.js';
+import { type Row, readRows } from './rows.js';
 
 const help = `
 A row is an order: a line of JSON, or where the name of the file ends in .csv or
@@ -19,7 +20,7 @@ out that were done before, by the number that the command has shown. Ends with 1
 if a row was refused; the others are followed.`;
 
 /** `order import <file>`: follow many orders. */
-export const importCommand: CommandSpec = {
+export const importCommand: CommandSpec = startingRun({
   form: 'import <file>',
   does: 'follow the orders of a file, each once',
   examples: ['orders.csv --account partner', 'orders.jsonl --per-second 20 --skip 512', '- < orders.jsonl'],
@@ -31,11 +32,10 @@ export const importCommand: CommandSpec = {
     option('--again', 'also orders whose following was stopped or has expired'),
   ],
   act: inSession(importOrders),
-};
+});
 
-interface Import {
+interface Import extends AccountGiven {
   file: string;
-  account?: string;
   perSecond: number;
   skip: number;
   again?: boolean;
@@ -49,7 +49,7 @@ function toRowCount(text: string, field: string): number {
 const shownRows = 20;
 
 async function importOrders(session: Session, wanted: Import): Promise<number> {
-  const { perSecond, skip, again = false } = wanted;
+  const { perSecond, skip, again = false, unknownAccount = false } = wanted;
   const stop = new AbortController();
   const unlisten = session.onInterrupt(() => stop.abort());
   const refused: { row: number; error: string }[] = [];
@@ -64,11 +64,14 @@ async function importOrders(session: Session, wanted: Import): Promise<number> {
   const refuse = (row: number, { message }: InvalidInput) => refused.push({ row, error: message });
   const refusedLines = () => firstLines(refused, shownRows, ({ row, error }) => `row ${row}: ${plain(error)}`);
   const goOn = () => `To go on from here: the same command with --skip ${done()}`;
+  const judged = (row: Row): Row =>
+    row instanceof InvalidInput || unknownAccount ? row : (refusalOf(row.account, session.config.accounts) ?? row);
   async function* inputs(): AsyncGenerator<FollowOrderInput> {
-    for await (const row of readRows(wanted.file, wanted.account)) {
+    for await (const given of readRows(wanted.file, wanted.account)) {
       if (stop.signal.aborted) return;
       read += 1;
       if (read <= skip) continue;
+      const row = judged(given);
       if (row instanceof InvalidInput) {
         refuse(read, row);
         continue;

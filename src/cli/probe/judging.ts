@@ -1,13 +1,19 @@
 import { wallMs } from '../../clock.js';
 import { pointersWhere } from '../../contracts/body-shape.js';
-import type { ContractProfile, OperationName } from '../../contracts/contract-profile.js';
+import {
+  type ContractProfile,
+  type OperationName,
+  pathToTry,
+  type TokenEncoding,
+} from '../../contracts/contract-profile.js';
 import { isJsonObject, parentPointer, valueAt } from '../../contracts/json.js';
-import { findOrderId, findStatus, parseOrderReply, statusOf } from '../../contracts/order-reply.js';
+import { findOrderId, findStatus, parseOrderReply } from '../../contracts/order-reply.js';
+import { isKnownWord, likelyStatus } from '../../contracts/status-words.js';
 import { parseErrorBody } from '../../contracts/unusable-reply.js';
 import { FaretrailError } from '../../domain/errors.js';
 import { iso } from '../../domain/instant.js';
 import type { OrderId } from '../../domain/keys.js';
-import { toKnownStatus } from '../../domain/order/status.js';
+import type { RideStatus } from '../../domain/order/status.js';
 import type { ApiReply } from '../../ride-api/http.js';
 import { isSuccess } from '../../ride-api/refusal.js';
 
@@ -21,6 +27,9 @@ export type OrderRead = 'orderStatus' | 'orderDetails';
 export type Change =
   | { kind: 'success'; operation: OperationName; status: number }
   | { kind: 'pointer'; operation: OrderRead; value: 'status' | 'orderId'; pointer: string }
+  | { kind: 'word'; word: string; status: RideStatus }
+  | { kind: 'encoding'; encoding: TokenEncoding }
+  | { kind: 'repeatable' }
   | { kind: 'verified'; operation: OperationName };
 
 /** What an answer says about the profile. */
@@ -39,15 +48,30 @@ export const judged = (verdict: Verdict, ...remarks: string[]): Judgement => ({ 
 /** The profile with a change in it. */
 export function changed(profile: ContractProfile, change: Change): ContractProfile {
   const copy = structuredClone(profile);
-  const operation = copy.operations[change.operation];
-  if (change.kind === 'success') operation.success = [...operation.success, change.status];
-  else if (change.kind === 'verified') {
-    const verifiedOn = iso(wallMs()).slice(0, 10);
-    Object.assign(operation, { source: 'verified', verifiedOn });
-  } else {
-    const pointers: Partial<Record<string, string[]>> = copy.pointers[change.operation];
-    const others = pointers[change.value]?.filter((one) => one !== change.pointer) ?? [];
-    pointers[change.value] = [change.pointer, ...others];
+  switch (change.kind) {
+    case 'success':
+      copy.operations[change.operation].success.push(change.status);
+      break;
+    case 'verified':
+      Object.assign(copy.operations[change.operation], {
+        source: 'verified',
+        verifiedOn: iso(wallMs()).slice(0, 10),
+      });
+      break;
+    case 'encoding':
+      copy.tokens.businessEncoding = change.encoding;
+      break;
+    case 'repeatable':
+      copy.operations.createOrder.repeatable = true;
+      break;
+    case 'word':
+      copy.statuses.words[change.word] = change.status;
+      break;
+    case 'pointer': {
+      const pointers: Partial<Record<string, string[]>> = copy.pointers[change.operation];
+      const others = pointers[change.value]?.filter((one) => one !== change.pointer) ?? [];
+      pointers[change.value] = [change.pointer, ...others];
+    }
   }
   return copy;
 }
@@ -59,6 +83,12 @@ export function changeText(change: Change): string {
       return `operations.${change.operation}.success: add ${change.status}`;
     case 'pointer':
       return `pointers.${change.operation}.${change.value}: put "${change.pointer}" first`;
+    case 'encoding':
+      return `tokens.businessEncoding: "${change.encoding}"`;
+    case 'repeatable':
+      return 'operations.createOrder.repeatable: true';
+    case 'word':
+      return `statuses.words: add "${change.word}": "${change.status}"`;
     case 'verified':
       return `operations.${change.operation}.source: "verified"`;
   }
@@ -134,18 +164,20 @@ export function judgeOrder(reply: ApiReply, asked: AskedOrder): Judgement {
   const { operation, orderId, profile } = asked;
   const { body } = reply;
   if (reply.status === 404) {
-    const remedy = `check the order id; if it is right, set operations.${operation}.path`;
+    const first = pathToTry[operation];
+    const hint = first === undefined || profile.operations[operation].path === first ? '' : `, first to ${first}`;
+    const remedy = `check the order id; if it is right, set operations.${operation}.path${hint}`;
     return judged('wrong', `not found${codeOf(reply)}: ${remedy}`);
   }
   if (!isSuccess(reply)) return judgeRefusal(reply, operation);
   const pointers = profile.pointers[operation];
   const found = findStatus(body, pointers.status, profile.statuses.notOrderStatus);
   const idAt = pointers.orderId.find((pointer) => findOrderId(body, [pointer]) !== undefined) ?? null;
-  const isKnownStatus = found !== undefined && toKnownStatus(statusOf(found.word, profile.statuses)) !== undefined;
+  const isKnownStatus = found !== undefined && isKnownWord(found.word, profile.statuses);
   const matched = { status: found?.pointer ?? null, isKnownStatus, orderId: idAt };
 
   const idPlaces = pointersWhere(body, (value) => isId(value) && String(value) === orderId);
-  const word = proposeStatus(body, { operation, idPlaces, matched });
+  const word = proposeStatus(body, { operation, idPlaces, matched, statuses: profile.statuses });
   const statusAt = word.changes.find((one) => one.kind === 'pointer')?.pointer ?? matched.status ?? '';
   const besideStatus = idPlaces.filter((place) => parentPointer(place) === parentPointer(statusAt));
   const isOther = idAt !== null && findOrderId(body, [idAt]) !== orderId;
@@ -213,6 +245,7 @@ const plainWord = /^[\p{L}\p{N}][\p{L}\p{N}_-]{0,39}$/u;
 
 interface StatusSearch {
   operation: OrderRead;
+  statuses: ContractProfile['statuses'];
   /** The places of the order's id. */
   idPlaces: readonly string[];
   matched: NonNullable<Judgement['matched']>;
@@ -222,9 +255,9 @@ interface StatusSearch {
  *  of an order. */
 function proposeStatus(
   body: unknown,
-  { operation, idPlaces, matched: { status: matched, isKnownStatus } }: StatusSearch,
+  { operation, idPlaces, statuses, matched: { status: matched, isKnownStatus } }: StatusSearch,
 ): Proposal {
-  const words = pointersWhere(body, (value) => typeof value === 'string' && toKnownStatus(value) !== undefined);
+  const words = pointersWhere(body, (value) => typeof value === 'string' && isKnownWord(value, statuses));
   const known = words.filter((place) => !isOfOther(place));
   const parents = idPlaces.map(parentPointer);
   const isBesideId = (place: string): boolean => parents.includes(parentPointer(place));
@@ -241,9 +274,15 @@ function proposeStatus(
   }
   // The profile's pointer found a word, but no status that we know: either the word is new, or the place is wrong.
   if (!isBesideId(matched) && plain.length === 1) return proposal({ operation, value: 'status' }, [plain], plain);
-  const others = words.length > 0 ? `; known words stand at ${leastListed(words).join(', ')}` : '';
   const word = valueAt(body, matched);
+  const isOfOrder = plainName.test(matched) && (idPlaces.length === 0 || isBesideId(matched));
+  const likely = typeof word === 'string' && isOfOrder ? likelyStatus(word) : undefined;
+  if (typeof word === 'string' && likely !== undefined) {
+    const guess = `the word "${word}" at ${matched} probably means ${likely}: check it before you use the file`;
+    return { changes: [{ kind: 'word', word, status: likely }], remarks: [guess] };
+  }
+  const others = words.length > 0 ? `; known words stand at ${leastListed(words).join(', ')}` : '';
   const said = typeof word === 'string' && plainWord.test(word) ? `the word "${word}"` : 'the word';
-  const remark = `${said} at ${matched} is no status that we know${others}; if it is an end, set statuses.endWords`;
+  const remark = `${said} at ${matched} is no status that we know${others}; set what it means in statuses.words`;
   return { changes: [], remarks: [remark] };
 }

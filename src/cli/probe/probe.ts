@@ -2,27 +2,28 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { wallMs } from '../../clock.js';
-import { type BodyShape, bodyShape, shapeLines } from '../../contracts/body-shape.js';
+import { bodyShape, shapeLines } from '../../contracts/body-shape.js';
 import {
   type ContractProfile,
   interfaceTerms,
   type Operation,
   type OperationName,
+  tokenEncodings,
 } from '../../contracts/contract-profile.js';
 import { overridesOf, parseContractProfile } from '../../contracts/default-contract-profile.js';
 import { ownValue } from '../../contracts/json.js';
-import type { Account } from '../../domain/account.js';
 import { FaretrailError, InvalidInput } from '../../domain/errors.js';
 import { iso } from '../../domain/instant.js';
 import { type AccountName, type OrderId, type Scope, toOrderId, toScope } from '../../domain/keys.js';
 import { RideApiError, RideApiGarbled, RideApiUnreachable } from '../../ride-api/errors.js';
-import { type ApiReply, type ApiRequest, createHttp, type Http } from '../../ride-api/http.js';
+import { type ApiReply, createHttp, type Http } from '../../ride-api/http.js';
 import { operationRequest } from '../../ride-api/operation-request.js';
 import { defaultMaxWaitMs } from '../../ride-api/refusal.js';
 import { interpretTokenReply, tokenRequest } from '../../ride-api/token.js';
-import { inBrackets, option } from '../arguments.js';
+import { inBrackets, inputOption, option } from '../arguments.js';
 import type { CommandContext, CommandSpec } from '../command.js';
 import { exitCodes } from '../failure.js';
+import { unknownAccount } from '../known-account.js';
 import { hidden, type Pair, paint, pairsText, plain, type Tone, tableText, withoutSecrets } from '../text.js';
 import {
   changed,
@@ -35,6 +36,8 @@ import {
   type OrderRead,
   type Verdict,
 } from './judging.js';
+import type { Finding, Probe, Question } from './question.js';
+import { refuseRepeat, repeatQuestions } from './repeat-create.js';
 
 const help = `
 Asks the service itself, without Temporal: a token for each scope, each read
@@ -49,7 +52,14 @@ Ends with 1 when something is wrong or unanswered.
 
 --write makes a file for FARETRAIL_CONTRACT_FILE: what is in force now, with the
 changes that fit the answers, and "verified" at each operation that was seen to
-work. It needs the client secret of the account, as a worker does.`;
+work. It needs the client secret of the account, as a worker does.
+
+--encodings: where the first token is refused, tries the other encodings of its
+request, each once. Services may lock credentials after many refusals.
+--repeat-create with --yes books ONE REAL RIDE: it creates the scheduled ride of
+the file twice under one request id, cancels it, and reads it. If both answers
+name one order, which then reads cancelled, it proposes "repeatable": true. In
+any other case it says what to check by hand. The service may charge a fee.`;
 
 /** `probe`: what the service really answers, beside what the contract profile expects. */
 export const probeCommand: CommandSpec = {
@@ -57,7 +67,12 @@ export const probeCommand: CommandSpec = {
   does: 'compare the contract profile with what the service answers',
   examples: ['business 7b21', 'business 7b21 --write contract.json'],
   more: help,
-  options: [option('--write <file>', 'write the contract profile that fits the answers into a new file')],
+  options: [
+    option('--write <file>', 'write the contract profile that fits the answers into a new file'),
+    option('--encodings', 'try the other encodings of the token request, each once'),
+    inputOption('book and cancel this ride, to test its repeat', '--repeat-create <file>'),
+    option('--yes', 'book the ride of --repeat-create'),
+  ],
   act: probe,
 };
 
@@ -65,20 +80,25 @@ interface Given {
   account: AccountName;
   orderId?: OrderId;
   write?: string;
+  encodings?: boolean;
+  repeatCreate?: unknown;
+  yes?: boolean;
 }
 
-async function probe(context: CommandContext, { account: name, orderId, write: file }: Given): Promise<number> {
+async function probe(context: CommandContext, given: Given): Promise<number> {
+  const { account: name, orderId, write: file, encodings: triesEncodings = false, repeatCreate } = given;
   const { accounts, profile, proxy } = context.loadSettingsWithSecrets(context.env);
   const account = accounts.find((one) => one.name === name);
-  if (account === undefined) {
-    const names = accounts.map((one) => one.name).join(', ');
-    throw new InvalidInput(`account: ${name} is not set here; set are: ${names || 'none'}`);
-  }
+  if (account === undefined) throw unknownAccount(name, accounts);
   if (file !== undefined) refuseUnwritable(file);
+  if (repeatCreate !== undefined) refuseRepeat(repeatCreate, account, profile, given);
   const http = createHttp({ proxy });
   const findings: Finding[] = [];
   try {
-    for await (const finding of askAll({ account, profile, orderId, tokens: new Map() }, http)) {
+    for await (const finding of askAll(
+      { account, profile, orderId, tokens: new Map(), triesEncodings, repeatCreate },
+      http,
+    )) {
       findings.push(finding);
       context.say(`${findingText(finding)}\n`);
     }
@@ -111,53 +131,21 @@ function write(file: string, profile: ContractProfile): void {
   }
 }
 
-/** What the profile expects of one request. */
-interface Expected {
-  method: string;
-  path: string;
-  scope: string;
-  /** The HTTP statuses that fit. */
-  success: readonly number[];
-  source: Operation['source'];
-  pointers?: { status: readonly string[]; orderId: readonly string[] };
-}
-
-/** One question to the service, what the profile expects, what came, and what that says. */
-export interface Finding extends Judgement {
-  asks: string;
-  expected: Expected;
-  /** The HTTP status and the shape of the body, never a value of it. Null where the question was not asked, or no answer came. */
-  came: { status: number; body: BodyShape | null } | null;
-}
-
-/** One question. */
-interface Question extends Pick<Finding, 'asks' | 'expected'> {
-  /** A text where it cannot be asked: why. */
-  request: ApiRequest | string;
-  /** What may be wrong where the answer cannot be read. */
-  toCheck: string;
-  judge(reply: ApiReply): Judgement;
-}
-
-/** A probe under way. */
-interface Probe {
-  account: Account;
-  profile: ContractProfile;
-  orderId: OrderId | undefined;
-  /** The tokens that the service has given so far. */
-  tokens: Map<Scope, string>;
-}
-
 /** No service gives this id to an order: the nil UUID of RFC 9562 section 5.9. */
 const impossibleOrderId = toOrderId('00000000-0000-0000-0000-000000000000');
 
 /** Every question, each made when its turn has come: reads need the tokens of the answers before. The only POST asks for a token. */
 function* allQuestions(probe: Probe): Generator<Question> {
-  const { account, profile, orderId } = probe;
+  const { account, orderId } = probe;
   const isOffered = ({ interface: at, enabled }: Operation): boolean => enabled !== false && at === account.interface;
-  const offered = Object.values(profile.operations).filter(isOffered);
-  for (const scope of new Set(offered.map((operation) => toScope(operation.scope)))) yield tokenQuestion(probe, scope);
+  const offered = Object.values(probe.profile.operations).filter(isOffered);
+  const scopes = [...new Set(offered.map((operation) => toScope(operation.scope)))];
+  for (const [index, scope] of scopes.entries()) {
+    yield tokenQuestion(probe, scope);
+    if (index === 0 && probe.triesEncodings) yield* encodingQuestions(probe, scope);
+  }
 
+  const { profile } = probe; // in the encoding that gave a token
   const order: OrderRead = interfaceTerms[account.interface].readOperation;
   if (isOffered(profile.operations[order])) {
     const ofOrder = readQuestion(probe, order, orderId);
@@ -176,6 +164,28 @@ function* allQuestions(probe: Probe): Generator<Question> {
   }
   for (const operation of ['companySettings', 'orderReceipt'] as const)
     if (isOffered(profile.operations[operation])) yield readQuestion(probe, operation, orderId);
+  if (probe.repeatCreate !== undefined) yield* repeatQuestions(probe, probe.repeatCreate);
+}
+
+/** The same token in the other encodings, each once, until one gives it. What follows uses that encoding. */
+function* encodingQuestions(probe: Probe, scope: Scope): Generator<Question> {
+  const { account, profile, tokens } = probe;
+  const inForce = interfaceTerms[account.interface].tokenEncoding(profile);
+  for (const encoding of tokenEncodings) {
+    if (encoding === inForce || tokens.has(scope) || account.interface !== 'business') continue;
+    const change = { kind: 'encoding', encoding } as const;
+    probe.profile = changed(profile, change);
+    const question = tokenQuestion(probe, scope);
+    yield {
+      ...question,
+      asks: `${question.asks}, as ${encoding}`,
+      judge(reply) {
+        const judgement = question.judge(reply);
+        return tokens.has(scope) ? { ...judgement, verdict: 'wrong', changes: [change] } : judgement;
+      },
+    };
+  }
+  if (!tokens.has(scope)) probe.profile = profile;
 }
 
 /** Asks for a token of this scope, and keeps it. */
@@ -231,13 +241,19 @@ const shortestPauseMs = 250;
 /** Asks every question, one after the other, and gives each finding as it comes, as it may be shown. After a rate limit or a failed connection
  *  it asks nothing more. */
 async function* askAll(probe: Probe, http: Http): AsyncGenerator<Finding> {
-  const pauseMs = Math.max(shortestPauseMs, 1_000 / probe.account.requestsPerSecond);
+  const shortestMs = Math.max(shortestPauseMs, 1_000 / probe.account.requestsPerSecond);
   let sent = 0;
   let isOver = false;
-  const answerTo = async ({ request, toCheck }: Question): Promise<ApiReply | Judgement> => {
+  const answerTo = async ({
+    request,
+    toCheck,
+    ifUnanswered,
+    isCleanUp,
+    pauseMs = 0,
+  }: Question): Promise<ApiReply | Judgement> => {
     if (typeof request === 'string') return judged('open', request);
-    if (isOver) return judged('unanswered', 'not asked, since the service gave no answer before');
-    if (sent > 0) await wait(pauseMs);
+    if (isOver && !isCleanUp) return judged('unanswered', 'not asked, since the service gave no answer before');
+    if (sent > 0) await wait(Math.max(shortestMs, pauseMs));
     sent += 1;
     try {
       const reply = await http.send(request);
@@ -247,7 +263,7 @@ async function* askAll(probe: Probe, http: Http): AsyncGenerator<Finding> {
       if (error instanceof RideApiGarbled) return judged('wrong', `${error.message}: check ${toCheck}`);
       if (!(error instanceof RideApiUnreachable)) throw error;
       isOver = true;
-      return judged('unanswered', error.message);
+      return judged('unanswered', error.message, ...(ifUnanswered === undefined ? [] : [ifUnanswered]));
     }
   };
   for (const question of allQuestions(probe)) {

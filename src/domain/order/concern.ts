@@ -64,7 +64,7 @@ export function isBeforePickup(status: string): boolean {
 
 /** The clocks of workers may differ by so much. Otherwise a concern that one worker finds would not be one for the next. */
 const clocksDifferMs = minuteMs;
-/** The service gives an order on demand a pick-up time, too: that of its request (assumed). */
+/** The service gives an order on demand a pick-up time, too: that of its request (published). */
 const onDemandWithinMs = minuteMs;
 
 /** An order that a read has just found open. Instants are milliseconds since the epoch. */
@@ -85,7 +85,7 @@ interface Due {
   why: string;
 }
 
-/** What is wrong with the ride that a reading shows. `shown`: what the run shows. Status words are assumed, so an unknown word is never a
+/** What is wrong with the ride that a reading shows. `shown`: what the run shows. Status words are published and not verified, so an unknown word is never a
  *  concern by itself. */
 export function concernIn(reading: OrderReading, now: number, shown: OrderLook, watch: Watch): Concern | null {
   const status = reading.terminal ? undefined : toOpenStatus(reading.status);

@@ -1,6 +1,7 @@
 import { shownText } from '../json.js';
 
-/** The known statuses (assumed), each in one spelling, whatever the service writes (`statusKey`). Any other word is normal input, which we keep. */
+/** The known statuses (published), each in one spelling: the service writes them in title case in deliveries and in lower case in reports.
+ *  `ActiveOrder` stands for Confirmed, Waiting and Driving where the supplier cannot be tracked. Any other word is normal input, which we keep. */
 export const rideStatuses = [
   'Pending',
   'Reserved',
@@ -17,7 +18,7 @@ export const rideStatuses = [
 ] as const;
 
 export type RideStatus = (typeof rideStatuses)[number];
-/** The known statuses that end an order (assumed). */
+/** The known statuses that end an order (published). */
 export const endStatuses = ['Completed', 'Cancelled', 'Rejected'] as const satisfies readonly RideStatus[];
 /** A known status that does not end an order. */
 export type OpenStatus = Exclude<RideStatus, (typeof endStatuses)[number]>;

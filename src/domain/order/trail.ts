@@ -24,7 +24,7 @@ export type Vouching = 'nobody' | 'delivery' | 'rideOrRead';
 export interface OrderLook {
   account: AccountName;
   orderId: OrderId;
-  /** Null before the first read. */
+  /** The status in our words, which the next reading is compared with (the name is that of release 0.1.0). Null before the first read. */
   rawStatus: string | null;
   attention: Attention['code'] | null;
   /** When the run found that status; the start of the run before the first read. */

@@ -103,7 +103,7 @@ export function brokenOffAgain(before: FollowedAgain | undefined, reason: string
 export const followAgainAfterMs = ({ times }: FollowedAgain): number =>
   Math.min(firstPauseMs * 2 ** (times - 1), longestPauseMs);
 
-/** The request id by which the service may recognize a repeated create (assumed). An account holds no ".", so no two rides share it. */
+/** The request id by which the service prevents a second order (published). An account holds no ".", so no two rides share it. */
 export const rideCallId = ({ account, requestId }: Pick<RideStanding, 'account' | 'requestId'>): string =>
   `ride.${account}.${requestId}`;
 

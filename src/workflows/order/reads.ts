@@ -110,7 +110,7 @@ function readSummary({ inbox, trail }: Follow): string {
 /** What the run shows of the order to the activities that look at it. */
 const shownBy = ({ input, trail, startedAt }: Follow): OrderLook => ({
   ...{ account: input.account, orderId: input.orderId },
-  ...{ rawStatus: trail.rawStatus, attention: trail.attention?.code ?? null, since: trail.since },
+  ...{ rawStatus: trail.status, attention: trail.attention?.code ?? null, since: trail.since },
   scheduledAt: scheduledAt(input, trail),
   followedSince: startedAt,
 });

@@ -36,7 +36,7 @@ export interface CompanyReportLimits {
   quietMs: number;
 }
 
-/** A receipt is usually final within seven days (assumed). */
+/** A receipt is usually final within seven days (published). */
 const defaultLimits: CompanyReportLimits = { maxEvents: defaultMaxEvents, maxSignals: 5_000, quietMs: 7 * 86_400_000 };
 
 /** Long enough for the repeats of a delivery. Nothing is read and nothing told, and anyone who knows an address can start such runs. */

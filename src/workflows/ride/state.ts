@@ -28,7 +28,7 @@ export interface RequestRideLimits {
   receiptEveryMs: number;
   /** A receipt that stayed the same for so long counts as settled. */
   receiptUnchangedMs: number;
-  /** In all. Amounts may change days later (assumed); `companyReport` shows that. */
+  /** In all. Amounts may change days later (published); `companyReport` shows that. */
   receiptAtMostMs: number;
   /** How long a cancel waits until the order reads cancelled. */
   cancelShownMs: number;
