@@ -100,21 +100,23 @@ const lookOperation = (operationId: string, method: string) => ({
 
 const deliveryOperation = {
   ...{ operationId: 'sendDelivery', summary: 'Send a delivery', tags: ['deliveries'] },
-  description: `The address is the one that the subscription was made with; whoever knows it may send. A content type does not matter. The body is any JSON of at most ${maxBodyBytes} bytes, before and after it is unpacked; it may be compressed once, by gzip, deflate or br. The contract profile says where it names its order, where it holds several events, and whether the delivery must also prove itself by a secret in a header or in the body.`,
+  description: `The address is the one that the subscription was made with; whoever knows it may send. A content type does not matter. The body is any JSON of at most ${maxBodyBytes} bytes, before and after it is unpacked; it may be compressed once, by gzip, deflate or br. The contract profile says where it names its order, also inside a text that holds JSON, and whether the delivery must also prove itself by a secret in a header or in the body.`,
   parameters: addressParameters,
   requestBody: {
     required: true,
     content: {
       'application/json': {
         schema: {},
-        example: { event_type: 'status_changed', order_id: '42', status: 'Driving' },
+        example: {
+          ...{ id: '0d7c2d0e-52c4-4b21-8b0c-2f4c7f1f8a01', event_type: 'status_changed' },
+          ...{ message: '{"order_id":42,"status":"Driving"}', timestamp: '2026-03-02T08:15:51.740212996Z' },
+        },
       },
     },
   },
   responses: {
-    200: { description: 'By profile: the challenge that the service wants back before it accepts the address.' },
     202: {
-      description: 'The delivery is durable. A body of several events has an id of its own beside theirs.',
+      description: 'The delivery is durable, or a test or an event about an employee, of which nothing is kept.',
       content: { 'application/json': { schema: s.answerOf({ deliveryId: DeliveryIdSchema }).json } },
     },
     ...refusalResponses(ingressProblems),

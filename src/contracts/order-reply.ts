@@ -25,11 +25,16 @@ const driver = {
   name: '/supplier/driver/name',
   phone: '/supplier/driver/phone',
   imageUrl: '/supplier/driver/image_url',
+  rating: '/supplier/driver/rating',
 };
 const vehicle = { model: '/supplier/driver/vehicle/model', licensePlate: '/supplier/driver/vehicle/license_plate' };
 
 function textsAt(order: unknown, pointers: Record<string, string>): Record<string, string> {
-  const texts = Object.entries(pointers).map(([name, at]) => [name, usableText(valueAt(order, at), maxTextLength)]);
+  const texts = Object.entries(pointers).map(([name, at]) => {
+    const value = valueAt(order, at);
+    const isRating = name === 'rating' && typeof value === 'number';
+    return [name, usableText(isRating ? String(value) : value, maxTextLength)];
+  });
   return Object.fromEntries(texts.filter(([, text]) => text !== undefined));
 }
 

@@ -13,6 +13,7 @@ export const DeliveryNoticeSchema = s.answerOf({
   eventType: shortText,
   receivedAt: InstantSchema,
   status: s.absentOr(shortText),
+  eventTime: s.absentOr(s.described(InstantSchema, "When it happened, by the service's clock.")),
   standsFor: s.absentOr(
     s.described(s.wholeNumber(2, mostStoodFor), 'So many deliveries, itself included, of which only one is listed.'),
   ),
@@ -37,8 +38,6 @@ export interface Delivery extends DeliveryNotice {
   deliveryId: DeliveryId;
   /** Set if the ingress admitted the delivery by its path alone. It checks generation and secret before it forwards the delivery. */
   uncheckedGeneration?: string;
-  /** When it happened, by the service's clock. Never used as a time of ours. */
-  eventTime?: string;
   /** Why the ingress must park it. */
   parkReason?: ParkReason;
   /** JSON `{ body, headers }` (body in base64), sealed under the webhook keys with `parkedDeliveryId` as context. Kept only
@@ -68,10 +67,12 @@ export const toDeliveryNotice = ({
   eventType,
   receivedAt,
   status,
+  eventTime,
   traceparent,
 }: Delivery): DeliveryNotice => ({
   ...{ deliveryId, eventType, receivedAt },
   ...(status !== undefined && { status }),
+  ...(eventTime !== undefined && { eventTime }),
   ...(traceparent !== undefined && { traceparent }),
 });
 

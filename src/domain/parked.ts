@@ -15,6 +15,7 @@ const ParkedDeliveryInputSchema = s.inputOf({
   eventType: s.wordOf(eventTypes),
   deliveryId: DeliveryIdSchema,
   receivedAt: InstantSchema,
+  eventTime: s.optional(InstantSchema),
   reason: s.wordOf(parkReasons),
   // The order that it names; only with the last two reasons.
   aboutOrderId: s.optional(OrderIdSchema),
@@ -30,6 +31,7 @@ export const ParkedDeliverySchema = s.answerOf({
   eventType: s.answered<EventType>(),
   deliveryId: s.answered('32 hex digits.'),
   receivedAt: s.answered(),
+  eventTime: s.absentOr(s.answered(), "When it happened, by the service's clock."),
   reason: s.answered<ParkReason>('Why it could not be placed.'),
   aboutOrderId: s.absentOr(
     s.answered<OrderId>(),

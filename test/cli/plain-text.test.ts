@@ -44,6 +44,11 @@ describe('the body of a parked delivery as it is shown', () => {
     ['a secret that is a number', '{"secret":12345}', '{"secret":"[secret]"}'],
     ['an object, and what follows it', '{"a":1,"secrets": {"b": "x"}, "c":1}', '{"a":1,"secrets": "[secret]"'],
     ['a list, and what follows it', '{"client_secrets":["a"],"c":2}', '{"client_secrets":"[secret]"'],
+    [
+      'a secret in a text that holds JSON',
+      JSON.stringify({ message: JSON.stringify({ secret_id: 'ab"c', a: { token_secret: 7 } }), b: 1 }),
+      String.raw`{"message":"{\"secret_id\":"[secret]"`,
+    ],
     ['a secret that is cut off', '{"secret":"a", "b_secret":"x', '{"secret":"[secret]", "b_secret":"[secret]"'],
   ])('hides %s', (_, body, shown) => {
     expect(shownBody(body, [secret])).toBe(shown);

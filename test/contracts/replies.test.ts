@@ -84,7 +84,7 @@ describe('the details in an order reply', () => {
       parseOrderReply({ status, supplier }, pointers.orderStatus, statuses, asked, { keepsPersonalData: true }).details;
     expect(details('Driving')).toEqual({
       supplier: { name: 'City Cabs' },
-      driver: { name: 'N', phone: 'P', imageUrl: 'U' },
+      driver: { name: 'N', phone: 'P', imageUrl: 'U', rating: '5' },
       vehicle: { model: 'Sedan', licensePlate: 'L' },
     });
     expect(details('Completed')).toEqual({ supplier: { name: 'City Cabs' } });

@@ -1,6 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { toDeliveryNotice } from '../../src/domain/delivery.js';
+import type { ParkedDeliveryInput } from '../../src/domain/parked.js';
+import { createDirectForwarding } from '../../src/webhooks/forward/routing.js';
 import published from '../fixtures/deliveries.published.json' with { type: 'json' };
+import { recordedPort } from './forward/port.js';
 import { aStand, type IngressStand } from './ingress-stand.js';
 
 const { statusChanged, statusChangedTextId, businessReport, employeeUpdated, test } = published;
@@ -116,3 +120,16 @@ it.each(['yesterday', '2026-02-30T00:00:00Z', '', 5, '2026-03-02T08:15:51', `202
     expect(stand.store.deliveries[0]).not.toHaveProperty('eventTime');
   },
 );
+
+it('the time of the event goes along to the run of the order, and to the person who looks at a parked delivery', async () => {
+  const stand = await aStand();
+  for (const body of [statusChanged, event({ order_id: null })]) await send(stand, 'status_changed', body);
+  const [taken, parked] = stand.store.deliveries;
+  const eventTime = '2026-03-02T08:15:51.740Z';
+  expect(taken && toDeliveryNotice(taken)).toMatchObject({ eventTime });
+  const inputs: ParkedDeliveryInput[] = [];
+  const park = async (input: ParkedDeliveryInput) => void inputs.push(input);
+  const port = { ...recordedPort().port, park };
+  if (parked) await createDirectForwarding({ port, check: async () => null })(parked);
+  expect(inputs).toMatchObject([{ eventTime, reason: 'noOrderId' }]);
+});

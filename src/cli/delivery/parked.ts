@@ -199,8 +199,9 @@ async function readSecrets(session: Session, sealer: Pick<Sealer, 'unseal'>, key
   return opened.filter((secret) => secret !== '');
 }
 
-/** A field with "secret" in its name, and its value. Of a list or an object we do not look for the end: the rest of the text goes. */
-const secretField = /("[^"\\]*secret[^"\\]*"\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[[{].*|[^\s,}\]]+)/gis;
+/** A field with "secret" in its name, and its value. Of a list, an object or a value in a text that holds JSON (its quotes are escaped) we do not
+ *  look for the end: the rest of the text goes. */
+const secretField = /("[^"\\]*secret[^"\\]*\\*"\s*:\s*)(?:\\+".*|"(?:[^"\\]|\\.)*"?|[[{].*|[^\s,}\]]+)/gis;
 
 /** The body without these secrets, and without the value of any field that has "secret" in its name. */
 export const shownBody = (text: string, secrets: readonly string[]): string =>
@@ -211,6 +212,7 @@ function openedText(key: ParkedDeliveryKey, delivery: ParkedDelivery | null, ope
   const card = cardText(`Delivery ${key.deliveryId} of account ${key.account}`, [
     ['why', delivery === null ? 'not known yet' : parkReasonTexts[delivery.reason]],
     ['received', delivery === null ? '-' : `${utc(delivery.receivedAt)} UTC`],
+    ['happened', delivery?.eventTime && `${utc(delivery.eventTime)} UTC, by the service's clock`],
     ['outcome', delivery?.outcome ?? 'waiting'],
     ['order', delivery?.aboutOrderId && plain(delivery.aboutOrderId)],
     ['body', opened ? `${opened.bytes} bytes, ${plain(opened.contentType ?? 'no content type')}` : 'none was kept'],

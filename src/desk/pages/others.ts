@@ -77,6 +77,7 @@ export function parkedPage(
       ['Why', html`${delivery ? parkReasonTexts[delivery.reason] : 'not known yet'}`],
       ['What', html`${delivery?.eventType ?? '–'}`],
       ['Received', time(delivery?.receivedAt)],
+      ["Happened, by the service's clock", delivery?.eventTime ? time(delivery.eventTime) : 'not told'],
       ['Order', about ? linkTo('orders', account, about) : 'none is named'],
       ['Standing', html`${isOpen ? 'waits for a decision' : (delivery?.outcome ?? 'ended')}`],
     ])}!${isOpen ? acts : ''}`,

@@ -75,9 +75,10 @@ export function createRouting({ port, check, onForwarded, pace = createSignalPac
   }
 
   async function park(delivery: Delivery, reason: ParkReason): Promise<void> {
-    const { account, eventType, orderId, deliveryId, receivedAt, sealed = '' } = delivery;
+    const { account, eventType, orderId, deliveryId, receivedAt, eventTime, sealed = '' } = delivery;
     const aboutOrder = orderId !== null && isEndParkReason(reason) ? { aboutOrderId: orderId } : {};
-    await port.park({ account, eventType, deliveryId, receivedAt, reason, sealed, ...aboutOrder });
+    const happened = eventTime === undefined ? {} : { eventTime };
+    await port.park({ account, eventType, deliveryId, receivedAt, reason, sealed, ...happened, ...aboutOrder });
     onForwarded?.(delivery, 'parked', 1);
   }
 

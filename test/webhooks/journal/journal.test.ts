@@ -5,6 +5,7 @@ import type { Delivery } from '../../../src/domain/delivery.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { JournalDisk, type JournalKey } from '../../../src/webhooks/journal/disk.js';
 import { type JournalEntry, openJournal } from '../../../src/webhooks/journal/journal.js';
+import { aForwarder, recordedPort } from '../forward/port.js';
 import { aDelivery, aFolder, aJournal, contentOf } from './folders.js';
 
 const maxBytes = 2 ** 20;
@@ -195,4 +196,24 @@ it('a journal whose disk does not answer refuses what waits, and takes deliverie
   await put(3);
   const seqs = onPut.mock.calls.map(([[seq]]) => seq);
   expect(seqs, 'what was refused may have reached the disk').toEqual([1, 2, 3]);
+});
+
+it('a body of several events that an ingress before 0.3.0 kept goes to a person, after its check', async () => {
+  const journal = await aJournal();
+  const later = { uncheckedGeneration: 'g1', uncheckedEvents: { businessId: 'b' }, sealed: 'e30' };
+  const kept = (['status_changed', 'business_report'] as const).map((eventType) =>
+    aDelivery({ orderId: null, eventType, ...later }),
+  );
+  for (const delivery of kept) await journal.append(delivery);
+  const recorded = recordedPort();
+  const checked: string[] = [];
+  const check = async ({ deliveryId }: Delivery) => {
+    checked.push(deliveryId);
+    return null;
+  };
+  aForwarder({ journal, port: recorded.port, check });
+  await expect.poll(() => journal.depth()).toBe(0);
+  const ids = kept.map(({ deliveryId }) => deliveryId);
+  expect([checked.sort(), recorded.delivered.sort()]).toEqual([ids, ids]);
+  expect(recorded.calls.sort()).toEqual(ids.map((id) => `parked ambiguousBody: ${id}`));
 });
