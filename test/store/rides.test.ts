@@ -28,8 +28,7 @@ const states: Record<string, Partial<RideNotice>> = {
 async function recordRide(requestId: string, told: string): Promise<void> {
   const [, notice, second, state = ''] = /^(\d+)@(\d+) (\w+)$/.exec(told) ?? expect.fail(told);
   const blank = { stage: 'requesting', orderId: null, outcome: null, attention: null, failure: null } as const;
-  const unpriced = { price: null, currency: null };
-  const change: RideNotice = { account, requestId, ...blank, ...unpriced, ...states[state] };
+  const change: RideNotice = { account, requestId, ...blank, ...states[state] };
   const at = secondOf(Number(second));
   await store.record({ run: 'run', notice: Number(notice), at, type: 'ride.changed', change });
 }

@@ -218,7 +218,7 @@ const RideFailureSchema = s.answerOf({ type: s.answered(), message: s.answered()
 /** Why the run of a ride ended without a result. */
 type RideFailure = s.Read<typeof RideFailureSchema>;
 
-const { account, requestId, stage, orderId, outcome } = RideStandingSchema.fields;
+const { account, requestId, stage, orderId, outcome, price, currency } = RideStandingSchema.fields;
 
 /** What a URL is told of a ride itself. Its order has notices of its own. */
 const RideNoticeSchema = s.answerOf({
@@ -227,8 +227,8 @@ const RideNoticeSchema = s.answerOf({
   stage: s.described(stage, 'At the time of the notice. ended: the last notice.'),
   orderId,
   outcome,
-  price: s.nullable(s.answered(), 'Of the last price estimate, as it came; null without one.'),
-  currency: s.nullable(s.answered(), 'The code of its currency.'),
+  price,
+  currency,
   attention: s.nullable(AttentionSchema, 'What keeps the ride from its own calls, such as outcomeUnknown.'),
   failure: s.nullable(
     RideFailureSchema,
@@ -263,10 +263,11 @@ const withoutReason = ({ type, message }: RideFailure): RideFailure => ({
 
 /** The part of a ride that notices carry. */
 export const toRideNotice = (
-  { account, requestId, stage, orderId, outcome, price = null, currency = null, attention }: RideStanding,
+  { account, requestId, stage, orderId, outcome, price, currency, attention }: RideStanding,
   failure: RideFailure | null,
 ): RideNotice => ({
-  ...{ account, requestId, stage, orderId, outcome, price, currency, attention },
+  ...{ account, requestId, stage, orderId, outcome, attention },
+  ...(price === undefined ? {} : { price, currency: currency ?? null }),
   failure: failure && withoutReason(failure),
 });
 

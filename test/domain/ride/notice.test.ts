@@ -71,6 +71,6 @@ it.each([
   const notice = toRideNotice({ ...standing, status: 'Driving' }, failure);
   expect(toRideEvent(notice)).toEqual({
     type: 'ride.changed',
-    data: { ...standing, price: null, currency: null, failure: told },
+    data: { ...standing, failure: told },
   });
 });
