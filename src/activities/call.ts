@@ -4,6 +4,7 @@ import { UnusableReply } from '../contracts/unusable-reply.js';
 import type { TroubleCode } from '../domain/attention.js';
 import {
   type AttemptEnd,
+  type AttemptFacts,
   type CallAttempt,
   type CallFailureType,
   type CallTrouble,
@@ -16,21 +17,25 @@ import {
 } from '../domain/call.js';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
 import { utcText } from '../domain/failure-streak.js';
+import type { Quote } from '../domain/ride/quote.js';
 import { effectOf, RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { SealingError } from '../sealing/sealer.js';
 import { type AuthorizedCall, QuietTime } from './authorized-call.js';
 import { type LookingPorts, meaningOf, sealingRemedy } from './looking.js';
+import { createQuoting, type QuotingPorts } from './quote.js';
 import { type Claims, runOfActivity } from './runs.js';
 import { TokenUnavailable } from './token.js';
 
 /** The ports of the activity. */
 export interface CallActivityPorts extends Pick<LookingPorts, 'account' | 'now'> {
-  rideApi: Pick<RideApi, 'scopeOf' | 'callOperation' | 'readEffect' | 'knowsRepeats'>;
+  rideApi: Pick<RideApi, 'scopeOf' | 'callOperation' | 'readEffect' | 'knowsRepeats' | 'askEstimate'>;
   call: AuthorizedCall;
   claims: Pick<Claims, 'takeAsked'>;
   /** Are changes recorded in a store? */
   stores?: boolean;
+  /** How the age of a quote is measured; tests set it. */
+  quoting?: Pick<QuotingPorts, 'monotonic' | 'livesMs'>;
 }
 
 /** The activity that carries out calls, as workflows see it. */
@@ -42,20 +47,29 @@ const claimedBefore =
 /** Makes the activity. One attempt is one request, and the run repeats it. */
 export function createCallActivities(ports: CallActivityPorts) {
   const { account: accountOf, rideApi, call: authorized, claims, stores = false, now = wallMs } = ports;
+  const quoting = createQuoting({ rideApi, call: authorized, now, ...ports.quoting });
 
   async function attempt({
     sent: sentBefore,
     isReadFirst,
     number,
     updateId,
+    quote: quoteBefore,
     ...given
-  }: CallAttempt): Promise<AttemptEnd> {
+  }: CallAttempt): Promise<AttemptEnd & AttemptFacts> {
     const { operation } = given;
     const isCreate = operation === 'createOrder';
     const isUnrepeatable = isCreate && !rideApi.knowsRepeats(operation);
     let sent = 'no' as Sent;
-    const failed = (how: Sent, trouble: CallTrouble): AttemptEnd => ({ kind: 'failed', sent: how, trouble });
-    const mayNotSend = (why: string): AttemptEnd => failed('unknown', { ...passingTrouble(given, why), isFinal: true });
+    let quote: Quote | null = null;
+    let asking: ServiceCall['operation'] = operation;
+    const facts = (): AttemptFacts => (quote === null ? {} : { quote });
+    const failed = (how: Sent, trouble: CallTrouble): AttemptEnd & AttemptFacts => ({
+      ...{ kind: 'failed', sent: how, trouble },
+      ...facts(),
+    });
+    const mayNotSend = (why: string): AttemptEnd & AttemptFacts =>
+      failed('unknown', { ...passingTrouble(given, why), isFinal: true });
     try {
       const account = accountOf(given.account);
       const call: ServiceCall = { ...given, body: parseCallBody(operation, given.body) };
@@ -65,24 +79,32 @@ export function createCallActivities(ports: CallActivityPorts) {
         return result ? { kind: 'done', result } : { kind: 'noEffect' };
       }
       if (sentBefore === 'unknown' && isUnrepeatable) return mayNotSend('a worker stopped during the request');
+      if (call.withQuote) {
+        asking = 'priceEstimate';
+        quote = await quoting.obtain(account, call, (sentBefore === 'unknown' && quoteBefore) || null);
+        call.body = { ...(call.body as object), quote_id: quote.quoteId };
+        asking = operation;
+      }
+      const checkQuote = (): void => quoting.check(call, quote);
       let isClaimed = !isCreate;
       const scope = rideApi.scopeOf(account, operation);
       const result = await authorized(account, scope, async (token) => {
         isClaimed ||= await claims.takeAsked(runOfActivity(), `${operation} ${number}`, updateId);
         if (!isClaimed) return null;
         if (isChanging(operation)) sent = 'unknown';
-        return await rideApi.callOperation(account, call, token).catch((error: unknown) => {
+        return await rideApi.callOperation(account, call, token, checkQuote).catch((error: unknown) => {
           if (isChanging(operation)) sent = effectOf(error, isUnrepeatable);
           throw error;
         });
       });
-      return result ? { kind: 'done', result } : mayNotSend(claimedBefore);
+      return result ? { kind: 'done', result, ...facts() } : mayNotSend(claimedBefore);
     } catch (error) {
-      const known = toCallTrouble(error, given, now(), pauseAfterMs(number));
+      const known = toCallTrouble(error, { ...given, operation: asking }, now(), pauseAfterMs(number));
       const named = error instanceof RideApiError || error instanceof UnusableReply ? error.namedOrderId : undefined;
       const trouble = {
         ...(known ?? passingTrouble(given, `an attempt broke off: ${nameOf(error)}`)),
         ...(named === undefined ? {} : { namedOrderId: named }),
+        ...(quote !== null && isQuoteRefused(error) ? { isQuoteRefused: true } : {}),
       };
       if (sent !== 'unknown' && sentBefore !== 'unknown') return failed(sent, trouble);
       const isFinal = (isUnrepeatable && sent === 'unknown') || isLastWord(error);
@@ -92,11 +114,17 @@ export function createCallActivities(ports: CallActivityPorts) {
 
   return {
     /** One attempt of a call. It never fails for what the service or the network does: its end says what is known. */
-    async attemptCall(given: CallAttempt): Promise<AttemptEnd & { stores?: true }> {
+    async attemptCall(given: CallAttempt): Promise<AttemptEnd & AttemptFacts> {
       return { ...(await attempt(given)), ...(stores ? { stores } : {}) };
     },
   };
 }
+
+/** The code words of a quote are unknown; a refusal of it has "quote" in one of them, or names its field (assumed). */
+const isQuoteRefused = (error: unknown): boolean =>
+  error instanceof RideApiError &&
+  !error.retryable &&
+  [error.upstreamCode, ...error.upstreamFields].some((word) => /quote/i.test(word ?? ''));
 
 /** The message may hold anything. */
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);

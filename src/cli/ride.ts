@@ -11,7 +11,7 @@ import {
   parseUpdateRideInput,
   toRideRequestId,
 } from '../domain/ride/input.js';
-import { followedAgainText } from '../domain/ride/ride.js';
+import { followedAgainText, priceText } from '../domain/ride/ride.js';
 import { shellWord } from '../domain/shell-word.js';
 import { fromRequestRideId, type RequestRideKey, requestRideId } from '../domain/workflow-ids.js';
 import { toRunTimes } from '../temporal/runs.js';
@@ -67,6 +67,7 @@ export const rideCommands: Noun = {
       options: [
         required(inputOption('JSON body of the order')),
         option('--request-id <text>', 'your identity of this ride; a random one by default', toRideRequestId),
+        option('--quote', 'ask for the price just before the order, and order with that quote'),
         option('--receipt', 'wait for the receipt after the end'),
         notifyOption(),
         option('--watch', 'print each change until the ride ends'),
@@ -141,14 +142,16 @@ interface RequestGiven {
   account: AccountName;
   input: unknown;
   requestId?: string;
+  quote?: boolean;
   receipt?: boolean;
   notify?: Notify[];
   watch?: boolean;
 }
 
-function toRequest({ account, input: order, requestId = randomUUID(), receipt, notify, watch = false }: RequestGiven) {
+function toRequest({ input: order, requestId = randomUUID(), watch = false, ...given }: RequestGiven) {
   parseCallBody('createOrder', order);
-  return { input: parseRequestRideInput({ account, requestId, order, receipt, notify }), watch };
+  const { account, quote, receipt, notify } = given;
+  return { input: parseRequestRideInput({ account, requestId, order, quote, receipt, notify }), watch };
 }
 
 async function request(session: Session, { input, watch }: ReturnType<typeof toRequest>): Promise<number> {
@@ -242,11 +245,13 @@ async function change(
 /** The state of a ride, and the command that helps when the ride needs a person. */
 export function standingText(standing: RideStanding, commandLine: CommandLine): string {
   const { account, requestId, stage, orderId, status, outcome, attention, orderAttention, followedAgain } = standing;
+  const { price = null, currency = null } = standing;
   const card = cardText(nameOf(standing), [
     ['stage', stage],
     ['order', plain(orderId ?? '-')],
     ['status', plain(status ?? '-')],
     ['outcome', outcome],
+    ['price', price === null ? null : plain(priceText({ price, currency }))],
     ['following', followedAgain && plain(followedAgainText(followedAgain))],
     ['ride', orderAttention && attentionText(orderAttention)],
     ['workflow', plain(requestRideId({ account: toAccountName(account), requestId }))],

@@ -57,6 +57,7 @@ export const ContractProfileSchema = z.strictObject({
     orderStatus: z.strictObject({ status: Pointers, orderId: Pointers }),
     orderDetails: z.strictObject({ status: Pointers, orderId: Pointers }),
     createOrder: z.strictObject({ orderId: Pointers }),
+    priceEstimate: z.strictObject({ quoteId: Pointers, price: Pointers, currency: Pointers }),
     delivery: z.strictObject({
       ...{ orderId: Pointers, status: Pointers, eventType: Pointers, businessId: Pointers },
       /** An empty list: the same body is the same delivery, and no other one. */

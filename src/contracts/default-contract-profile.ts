@@ -63,6 +63,11 @@ export const defaultContractProfile: ContractProfile = {
       orderId: places('/order/id /data/order/id /data/id /order_id /id'),
     },
     createOrder: { orderId: places('/order/id /data/order/id /data/id /order_id /id') },
+    priceEstimate: {
+      quoteId: places('/quote_id /data/quote_id'),
+      price: places('/price/value /data/price/value /price'),
+      currency: places('/currency_code /data/currency_code'),
+    },
     delivery: {
       orderId: [
         ...places('/message/order_id /order/order_id /order/id /data/order/order_id /data/order/id /data/order_id'),

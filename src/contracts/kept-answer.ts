@@ -29,6 +29,13 @@ const below =
 const smallNumber = below(10_000_000);
 const decimal = text(/^-?\d{1,7}(\.\d{1,4})?$/);
 const amount: Form = (value) => smallNumber(value) || decimal(value);
+/** Nulls stand in receipts for what was not charged (published). */
+const amountOrNone: Form = (value) => value === null || amount(value);
+/** A word of the company's catalogue: one line of letters, digits and signs, without what may be a phone number. */
+const title: Form = (value) =>
+  typeof value === 'string' &&
+  /^[\p{L}\p{N}][\p{L}\p{N} .,&'()/+-]{0,79}$/u.test(value) &&
+  value.replace(/\P{N}/gu, '').length < 7;
 const flag = among([true, false]);
 const uuid = text(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i);
 const word = text(/^(?=.{1,40}$)[A-Za-z]+(_[A-Za-z]+)*$/);
@@ -40,10 +47,17 @@ const statusAmong = (words: readonly string[] = []): Form => {
   return (value) => typeof value === 'string' && (toKnownStatus(value) !== undefined || own.includes(statusKey(value)));
 };
 
+/** In place of a name: any word in small letters. */
+const anyName = '*';
+const fieldWord = /^[a-z]+(_[a-z]+)*$/;
+
 const each = (names: string, form: Form): [string, Form][] => names.split(' ').map((name) => [name, form]);
 
 /** The objects of an order or a receipt that are looked into (published): not those of drivers, passengers and places. */
-const objects = 'data order supplier stops actions payment_summary calculation'.split(' ');
+const parts = 'additional_fee cancellation commissions commitment driving extras stop_points tech_fee tax tips tolls';
+const costs = `${parts} total_without_commissions`;
+const amounts = 'total_exc_tax total_inc_tax total_tax';
+const objects = `data order supplier stops actions payment_summary calculation ${costs} summary details`.split(' ');
 
 /** The fields that are kept of these objects (published), each if its value has this form. */
 const keptFields: readonly [string, Form][] = [
@@ -52,14 +66,16 @@ const keptFields: readonly [string, Form][] = [
   ...each('status progress_status', statusAmong()),
   ...each('supplier/code', text(/^\d{1,6}$/)), // it starts or ends a ride
   ...each('currency_code', text(/^[A-Z]{3}$/)),
-  ...each('total_exc_tax total_inc_tax total_tax additional_fee cancellation commissions commitment driving', amount),
-  ...each('extras stop_points tech_fee tax tips tolls total_without_commissions', amount),
+  ...each(`${amounts} ${costs}`, amountOrNone),
+  ...each('summary/amount summary/amount_exc_tax summary/amount_inc_tax', amountOrNone),
+  ...each(`details/${anyName}`, amountOrNone), // the parts of a cost have names of their own
 ];
 
 const companyObjects = 'data products transportation delivery references errors field_errors price'.split(' ');
 /** The same of answers about a company and its products. Elsewhere a word may be a name, and an id that of a person. */
 const companyFields: readonly [string, Form][] = [
-  ...each('transportation/name delivery/name price_concept payment_types', word),
+  ...each('transportation/name delivery/name references/title', title),
+  ...each('price_concept payment_types', word),
   ...each('errors/code field_errors/code field_errors/field', word),
   ...each('edit_future_order_enabled mandatory_destination allow_multi_riders mandatory', flag),
   ...each('has_errors', flag),
@@ -85,7 +101,8 @@ function kept(value: unknown, fields: ReadonlyMap<string, Form>, inside: readonl
   if (Array.isArray(value)) return value.flatMap((one) => kept(one, fields, inside, parent) ?? []);
   if (!isJsonObject(value)) return undefined;
   const entries = Object.entries(value).flatMap(([name, inner]) => {
-    const form = fields.get(`${parent}/${name}`) ?? fields.get(name);
+    const ofAny = fieldWord.test(name) ? fields.get(`${parent}/${anyName}`) : undefined;
+    const form = fields.get(`${parent}/${name}`) ?? ofAny ?? fields.get(name);
     if (form && Array.isArray(inner)) return [[name, inner.filter(form)]];
     if (form?.(inner)) return [[name, inner]];
     const found = inside.includes(name) ? kept(opened(inner), fields, inside, name) : undefined;
@@ -103,7 +120,7 @@ export function toReceiptAmounts(answer: JsonObject): ReceiptAmounts {
   const summary = payment_summary ?? ownValue(data, 'payment_summary');
   const sum = (name: string): string | null => {
     const value = ownValue(summary, name);
-    return value === undefined ? null : String(value);
+    return value === undefined || value === null ? null : String(value);
   };
   return {
     currency: sum('currency_code'),

@@ -3,6 +3,7 @@ import { InvalidInput } from './errors.js';
 import { readInput } from './input-fields.js';
 import { maxJsonDepth, measureJson, placeOfLongNumber, shownText } from './json.js';
 import { AccountNameSchema, type OrderId, OrderIdSchema } from './keys.js';
+import type { Quote } from './ride/quote.js';
 import * as s from './schema.js';
 
 /** What a call changes at the service, even if its answer is lost, and the fields that it requires besides account and key. */
@@ -37,6 +38,10 @@ type CallName = Pick<BusinessCallInput, 'operation' | 'account'>;
 export interface ServiceCall extends Omit<BusinessCallInput, 'key'> {
   /** The same in every attempt. Sent in the header, if the profile names one, by which the service prevents a second order (published). */
   requestId: string;
+  /** Of a create: each attempt asks for a price estimate and sends its quote. */
+  withQuote?: true;
+  /** Of a create whose body has a quote of the caller: the ISO instant at which it came, by Temporal's clock. */
+  quoteGivenAt?: string;
 }
 
 /** Does a call of this operation change something at the service? */
@@ -82,6 +87,9 @@ export const attemptTerms = {
   priority: { priorityKey: 2 }, // a caller waits for it, and the call for its token
 };
 
+/** The same of a create that asks for its quote first: one more HTTP call. */
+export const quotedAttemptTerms = { ...attemptTerms, startToCloseTimeout: 60_000 };
+
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
 
@@ -108,6 +116,8 @@ export interface CallTrouble extends CallFailure {
   namedOrderId?: OrderId;
   /** Repeating the call cannot help. */
   isFinal: boolean;
+  /** The service refused the quote of a create, so it placed no order. */
+  isQuoteRefused?: boolean;
   /** The requested wait; undefined leaves it to the retry policy. */
   afterMs?: number | undefined;
 }
@@ -134,6 +144,8 @@ export interface SentBefore {
   isInDoubt?: boolean;
   /** The order that the answer to one of them named last. */
   namedOrderId?: OrderId;
+  /** The service has refused a quote, and another one was asked for. */
+  isQuoteRenewed?: boolean;
 }
 
 /** Before the first attempt. */
@@ -145,6 +157,16 @@ export interface CallAttempt extends ServiceCall, Pick<SentBefore, 'sent' | 'isR
   number: number;
   /** The id of the update by which a person asked for it; null: the run makes it by itself. */
   updateId: string | null;
+  /** The quote of the attempt before, if that one may have been carried out. */
+  quote?: Quote;
+}
+
+/** What an attempt says beside its end. */
+export interface AttemptFacts {
+  /** The worker has a store. */
+  stores?: true;
+  /** The quote that the create carried, or would have. */
+  quote?: Quote;
 }
 
 /** How an attempt ended. `noEffect`: a read of the order does not show the call. */
@@ -184,6 +206,9 @@ export function afterAttempt(call: CallName, before: SentBefore, end: AttemptEnd
   }
   const { trouble } = end;
   const sent = end.sent === 'unknown' || before.sent === 'unknown' ? 'unknown' : 'no';
+  // The quote may have died on its way. Once: a service that refuses a fresh one refuses the next one, too.
+  if (trouble.isQuoteRefused && end.sent === 'no' && !before.isQuoteRenewed)
+    return tryAgain({ ...before, ...known, sent, isQuoteRenewed: true }, trouble);
   const isShown = showsInOrder(call.operation);
   if (!trouble.isFinal) {
     const isReadFirst = before.isReadFirst || (end.sent === 'unknown' && isShown);

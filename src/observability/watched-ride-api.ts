@@ -32,6 +32,8 @@ export function watchCalls(rideApi: RideApi, watch: CallWatch): RideApi {
       ),
     readReceipt: (account, ...rest) =>
       watch({ account, operation: 'orderReceipt' }, () => rideApi.readReceipt(account, ...rest)),
+    askEstimate: (account, ...rest) =>
+      watch({ account, operation: 'priceEstimate' }, () => rideApi.askEstimate(account, ...rest)),
     callOperation: (account, call, ...rest) =>
       watch({ account, operation: call.operation }, () => rideApi.callOperation(account, call, ...rest)),
     readEffect: (account, ...rest) =>

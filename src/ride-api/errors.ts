@@ -10,6 +10,8 @@ import type { OrderId } from '../domain/keys.js';
 export interface UpstreamWords {
   upstreamCode: string | null;
   requestId: string | null;
+  /** Names and code words of the fields that it calls wrong. */
+  upstreamFields?: readonly string[];
   /** Upstream's own message, for the caller whose request it refuses; in no error text. */
   upstreamMessage?: string | null;
 }
@@ -37,6 +39,7 @@ export class RideApiError extends FaretrailError<RideApiErrorCode> {
   override readonly name = 'RideApiError';
   readonly status: number;
   readonly upstreamCode: string | null;
+  readonly upstreamFields: readonly string[];
   /** For the caller whose call it was; null unless that call keeps it. */
   readonly upstreamMessage: string | null;
   /** May the same request succeed later by itself? */
@@ -56,6 +59,7 @@ export class RideApiError extends FaretrailError<RideApiErrorCode> {
     super(code, `upstream refused: ${code} (${inBrief(status, words)})`);
     this.status = status;
     this.upstreamCode = words.upstreamCode;
+    this.upstreamFields = words.upstreamFields ?? [];
     this.upstreamMessage = words.upstreamMessage ?? null;
     this.retryable = isPassing(status);
     this.retryAfterMs = this.retryable ? retryAfterMs : undefined;
@@ -121,6 +125,15 @@ export class RideApiGarbled extends FaretrailError<GarbledCode> {
   }
 }
 
+/** The order was not sent, since its quote would have been too old at that moment. */
+export class QuoteTooOld extends FaretrailError<'QUOTE_TOO_OLD'> {
+  override readonly name = 'QuoteTooOld';
+
+  constructor() {
+    super('QUOTE_TOO_OLD', 'not sent, since its quote became too old; another attempt gets a new one');
+  }
+}
+
 /** The refusals of a token endpoint, in the words that a run shows as its attention. */
 export type TokenRefusedCode = Extract<AttentionCode, 'credentialsRejected' | 'scopeRejected' | 'grantRejected'>;
 
@@ -146,8 +159,9 @@ export class TokenRefused extends FaretrailError<TokenRefusedCode> {
   }
 }
 
-function inBrief(status: number, { upstreamCode, requestId }: UpstreamWords): string {
-  const parts = [`HTTP ${status}`, upstreamCode, requestId === null ? null : `request ${requestId}`];
+function inBrief(status: number, { upstreamCode, upstreamFields = [], requestId }: UpstreamWords): string {
+  const fields = upstreamFields.length === 0 ? null : `about ${upstreamFields.join(' ')}`;
+  const parts = [`HTTP ${status}`, upstreamCode, fields, requestId === null ? null : `request ${requestId}`];
   return parts.filter((part) => part !== null).join(', ');
 }
 
@@ -156,7 +170,7 @@ function inBrief(status: number, { upstreamCode, requestId }: UpstreamWords): st
  * the answers listed here. `mustBeOnce`: a repeat would make a second order.
  */
 export function effectOf(error: unknown, mustBeOnce = false): Sent {
-  if (error instanceof InvalidInput) return 'no'; // no request could be made of it
+  if (error instanceof InvalidInput || error instanceof QuoteTooOld) return 'no'; // no request was made of it
   if (error instanceof RideApiUnreachable && error.code === 'NO_CONNECTION') return 'no';
   if (!(error instanceof RideApiError)) return 'unknown';
   if (error.namedOrderId !== undefined) return 'unknown'; // the order that it names may be ours

@@ -14,6 +14,8 @@ export interface ApiRequest {
   url: string;
   headers: Record<string, string>;
   body?: string | FormData;
+  /** Runs when the request has its connection, before its first byte. What it throws is the outcome: nothing is sent. */
+  beforeSending?: (() => void) | undefined;
 }
 
 /** An answer as it came in, whatever its status. */
@@ -128,7 +130,16 @@ async function exchange(
     // Without the header any packing would be right (RFC 9110 section 12.5.3).
     const headers = { 'Accept-Encoding': 'identity', ...request.headers };
     const target = { origin: url.origin, path: `${url.pathname}${url.search}`, method, headers, body };
-    const sending = agent.compose(noting(() => (isSent = true))).request({ ...target, signal: stop.signal });
+    const onStart = (): void => {
+      try {
+        if (stop.signal.aborted) return;
+        request.beforeSending?.();
+        isSent = true;
+      } catch (error) {
+        stop.abort(error);
+      }
+    };
+    const sending = agent.compose(noting(onStart)).request({ ...target, signal: stop.signal });
     const reply = await sending.catch((error: unknown) => {
       throw toNetworkError(error, url.origin, isSent);
     });
@@ -146,13 +157,13 @@ async function exchange(
 
 /** Tells when a call may have left this process. Whatever fails before, such as a wait for a connection, leaves nothing in doubt. */
 const noting =
-  (onSent: () => void): Dispatcher.DispatcherComposeInterceptor =>
+  (onStart: () => void): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>
   (options, handler) =>
     dispatch(options, {
       // undici calls it before it writes the first byte to a socket, and then writes none of a call that is aborted by now.
       onRequestStart(...given) {
-        onSent();
+        onStart();
         handler.onRequestStart?.(...given);
       },
       onResponseStart: (...given) => handler.onResponseStart?.(...given),

@@ -19,6 +19,8 @@ export interface OperationCall {
   body?: unknown;
   /** Sent in the header that the profile names for it; where it names none it stays unsaid. */
   requestId?: string;
+  /** See `ApiRequest`. */
+  beforeSending?: (() => void) | undefined;
 }
 
 /** The operation as the profile has it. Throws `InvalidInput` when it is switched off or belongs to the other interface. */
@@ -54,6 +56,7 @@ export function operationRequest(account: Account, call: OperationCall, profile:
       ...(requestIdHeader === '' || call.requestId === undefined ? {} : { [requestIdHeader]: call.requestId }),
     },
     ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+    ...(call.beforeSending && { beforeSending: call.beforeSending }),
   };
 }
 

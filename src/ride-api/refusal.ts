@@ -1,4 +1,4 @@
-import { isErrorEnvelope, parseErrorBody, parseErrorMessage, toShortWord } from '../contracts/unusable-reply.js';
+import { isErrorEnvelope, readErrorBody, toShortWord } from '../contracts/error-body.js';
 import type { OrderId } from '../domain/keys.js';
 import { RideApiError, type RideApiErrorCode, type UpstreamWords } from './errors.js';
 import type { ApiReply } from './http.js';
@@ -75,12 +75,17 @@ function repeats(word: string, secret: string | RegExp): boolean {
   return shorter.length >= shortestTellingPart && longer.includes(shorter);
 }
 
-/** The code word and request id of an answer, unless they repeat a secret of the request. */
+/** The code word, the fields and the request id of an answer, unless they repeat a secret of the request. */
 export function upstreamWords(reply: ApiReply, secrets: RefusalContext['secrets']): UpstreamWords {
-  const { code, requestId } = parseErrorBody(reply.body);
+  const { code, fields, requestId } = readErrorBody(reply.body);
   const safe = (word: string | null): string | null =>
     word === null || secrets.some((secret) => repeats(word, secret)) ? null : word;
-  return { upstreamCode: safe(code), requestId: safe(requestId ?? toShortWord(reply.headers['x-request-id'])) };
+  const upstreamFields = fields.filter((field) => safe(field) !== null);
+  return {
+    upstreamCode: safe(code),
+    upstreamFields,
+    requestId: safe(requestId ?? toShortWord(reply.headers['x-request-id'])),
+  };
 }
 
 const maxMessageLength = 200;
@@ -88,7 +93,7 @@ const digitsOf = (text: string): string => text.replace(/\D/g, '');
 
 /** Upstream's own message, unless it repeats a secret or a phone number of the request, however that is written. */
 function messageFor({ body }: ApiReply, secrets: RefusalContext['secrets'], phones: readonly string[]): string | null {
-  const message = parseErrorMessage(body);
+  const { message } = readErrorBody(body);
   if (message === null || secrets.some((secret) => repeats(message, secret))) return null;
   const digits = digitsOf(message);
   if (phones.some((phone) => digits.includes(digitsOf(phone)))) return null;

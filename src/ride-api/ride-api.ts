@@ -1,6 +1,7 @@
 import { type WallClock, wallMs } from '../clock.js';
 import { phonesIn } from '../contracts/call-bodies.js';
 import { type ContractProfile, interfaceTerms, type OperationName } from '../contracts/contract-profile.js';
+import { parseEstimateReply } from '../contracts/estimate-reply.js';
 import type { JsonObject } from '../contracts/json.js';
 import { type Keeping, toKeptAnswer } from '../contracts/kept-answer.js';
 import {
@@ -17,6 +18,7 @@ import type { Account } from '../domain/account.js';
 import { type BusinessCallResult, type BusinessOperation, isAboutOrder, type ServiceCall } from '../domain/call.js';
 import type { OrderId, Scope } from '../domain/keys.js';
 import type { OrderReading } from '../domain/order/trail.js';
+import type { Estimate } from '../domain/ride/quote.js';
 import type { EventType } from '../domain/subscription/subscription.js';
 import { RideApiError, RideApiGarbled } from './errors.js';
 import { type ApiReply, createHttp, type Http } from './http.js';
@@ -125,9 +127,14 @@ const toOperationCall = (
 const businessCalls = (ask: Ask, { profile, keepsPersonalData }: RideApiOptions) => ({
   /** One business operation for a caller. Throws `RideApiError` (404 of a call about an order is ORDER_UNKNOWN), `UnusableReply`
    *  NO_ORDER_ID. `effectOf` says of a failure whether the service may have carried out the call. */
-  callOperation(account: Account, call: ServiceCall, accessToken: string): Promise<BusinessCallResult> {
+  callOperation(
+    account: Account,
+    call: ServiceCall,
+    accessToken: string,
+    beforeSending?: () => void,
+  ): Promise<BusinessCallResult> {
     const { operation, body: sent } = call;
-    const asked = toOperationCall(call, accessToken);
+    const asked = { ...toOperationCall(call, accessToken), beforeSending };
     const named = (reply: ApiReply): OrderId | undefined =>
       namedOrderOf(reply, operationRequest(account, asked, profile).url, profile.pointers);
     const read = (reply: ApiReply, isListed: boolean): BusinessCallResult | undefined => {
@@ -158,6 +165,13 @@ const businessCalls = (ask: Ask, { profile, keepsPersonalData }: RideApiOptions)
     };
     const phones = keepsPersonalData ? phonesIn(wanted) : undefined;
     return ask(account, toOperationCall(look, accessToken), read, { notFound: 'ORDER_UNKNOWN', phones });
+  },
+  /** The price estimate for a create. Throws `RideApiError`, `UnusableReply` NO_QUOTE. */
+  askEstimate(account: Account, body: Record<string, unknown>, accessToken: string): Promise<Estimate> {
+    const call = { operation: 'priceEstimate', values: {}, accessToken, body } as const;
+    const read = (reply: ApiReply, isListed: boolean): Estimate | undefined =>
+      isListed ? parseEstimateReply(reply.body, profile.pointers.priceEstimate) : undefined;
+    return ask(account, call, read, { phones: keepsPersonalData ? [] : undefined });
   },
   /** Was the service seen to know a repeated request by its id, so that one whose answer was lost may be sent again? */
   knowsRepeats: (operation: BusinessOperation): boolean => profile.operations[operation].repeatable === true,

@@ -13,6 +13,7 @@ import type { FollowingActivities } from '../activities/runs.js';
 import type { Attention } from '../domain/attention.js';
 import {
   type AttemptEnd,
+  type AttemptFacts,
   afterAttempt,
   afterReset,
   attemptTerms,
@@ -28,10 +29,12 @@ import {
   parseBusinessCallInput,
   passingTrouble,
   pauseAfterMs,
+  quotedAttemptTerms,
   type SentBefore,
   type ServiceCall,
 } from '../domain/call.js';
 import { attentionLines } from '../domain/markdown.js';
+import type { QuotedPrice } from '../domain/ride/quote.js';
 import { businessCallId } from '../domain/workflow-ids.js';
 import { accountQueue, waitingOptions } from './activity-options.js';
 import { type Claim, claimedSignal } from './messages.js';
@@ -47,8 +50,17 @@ export async function businessCall(rawInput: BusinessCallInput): Promise<Busines
   const { key: _, ...call } = input;
   writeAccount(call.account);
   // The workflow id is the same for every run and attempt, and holds no secret.
-  return await performCall({ ...call, requestId: workflowInfo().workflowId }, showWaiting);
+  return await performCall({ ...call, ...ownQuote(call), requestId: workflowInfo().workflowId }, showWaiting);
 }
+
+/** The birth of a caller's own quote is unknown, so it counts from the start of the first run. */
+export const ownQuote = ({
+  operation,
+  body,
+}: Pick<ServiceCall, 'operation' | 'body'>): Pick<ServiceCall, 'quoteGivenAt'> => {
+  const isGiven = operation === 'createOrder' && typeof (body as Record<string, unknown>)?.quote_id === 'string';
+  return isGiven ? { quoteGivenAt: workflowInfo().startTime.toISOString() } : {};
+};
 
 /** The activity that takes a claim reads it in the history. Must run before the first await of the run. */
 export const listenToClaims = (onStore?: () => void): void =>
@@ -72,6 +84,8 @@ interface CallCourse {
   isInDoubt?: boolean;
   /** The worker has a store. */
   onStore?(): void;
+  /** An attempt has got a quote. */
+  onQuote?(quote: QuotedPrice): void;
 }
 
 /**
@@ -91,18 +105,23 @@ export const performCall = (
 /** The run repeats a call, since only its history knows what was sent: an operator may reset an activity. */
 async function carryOut(
   call: ServiceCall,
-  { attempts, updateId, isInDoubt = false, onStore }: CallCourse,
+  { attempts, updateId, isInDoubt = false, onStore, onQuote }: CallCourse,
 ): Promise<BusinessCallResult> {
   const endsAt = Date.now() + effortMs(call.operation);
+  let sentQuote: Pick<AttemptFacts, 'quote'> = {};
   let before: SentBefore = { ...nothingSent, isInDoubt };
   for (let tried = 1; ; tried += 1) {
     attempts.made += 1;
     const { sent, isReadFirst } = before;
-    const { stores, ...end } = await attempt(
-      { ...call, sent, isReadFirst, number: attempts.made, updateId },
+    const { stores, quote, ...end } = await attempt(
+      { ...call, sent, isReadFirst, number: attempts.made, updateId, ...sentQuote },
       endsAt - Date.now(),
     );
     if (stores) onStore?.();
+    if (quote) {
+      sentQuote = { quote };
+      onQuote?.({ price: quote.price, currency: quote.currency });
+    }
     const pauseMs = 'trouble' in end ? Math.max(end.trouble.afterMs ?? 0, pauseAfterMs(tried)) : pauseAfterMs(tried);
     const next = afterAttempt(call, before, end, Date.now() + pauseMs >= endsAt);
     if (next.act === 'return') return next.result;
@@ -132,9 +151,9 @@ async function knowing(call: ServiceCall, end: AttemptEnd, failure: CallFailure)
 const failureOf = ({ type, message, details }: CallFailure): ApplicationFailure =>
   ApplicationFailure.create({ type, message, details, nonRetryable: true });
 
-async function attempt(call: CallAttempt, leftMs: number): Promise<AttemptEnd & { stores?: true }> {
+async function attempt(call: CallAttempt, leftMs: number): Promise<AttemptEnd & AttemptFacts> {
   const { attemptCall } = proxyActivities<CallActivities>({
-    ...attemptTerms,
+    ...(call.withQuote ? quotedAttemptTerms : attemptTerms),
     taskQueue: accountQueue(call.account),
     scheduleToStartTimeout: Math.max(leftMs, 1),
     retry: { maximumAttempts: 1 },
@@ -142,7 +161,7 @@ async function attempt(call: CallAttempt, leftMs: number): Promise<AttemptEnd & 
     cancellationType: isChanging(call.operation) ? 'WAIT_CANCELLATION_COMPLETED' : 'TRY_CANCEL',
     summary: call.isReadFirst ? `Was it carried out: ${callSummary(call)}` : callSummary(call),
   });
-  return await whenFailed<AttemptEnd & { stores?: true }>(attemptCall(call), ({ cause }) => {
+  return await whenFailed<AttemptEnd & AttemptFacts>(attemptCall(call), ({ cause }) => {
     const isUntaken = cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START';
     const why = isUntaken
       ? 'no worker took it in time. Check that a worker of this account runs.'

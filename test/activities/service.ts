@@ -52,6 +52,7 @@ export const fakeRideApi = (parts: Partial<RideApi>): RideApi => ({
   readOrder: notPlayed('readOrder'),
   readReceipt: notPlayed('readReceipt'),
   callOperation: notPlayed('callOperation'),
+  askEstimate: notPlayed('askEstimate'),
   readEffect: notPlayed('readEffect'),
   scopeOf: (_account, operation) => toScope(defaultContractProfile.operations[operation].scope),
   knowsRepeats: () => true,

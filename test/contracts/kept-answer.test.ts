@@ -5,6 +5,12 @@ import { toKeptAnswer, toReceiptAmounts } from '../../src/contracts/kept-answer.
 import { parseOrderReply } from '../../src/contracts/order-reply.js';
 import { type BusinessOperation, businessOperations } from '../../src/domain/call.js';
 import { toOrderId } from '../../src/domain/keys.js';
+import publishedSettings from '../fixtures/published/business-company-settings.json' with { type: 'json' };
+import publishedEstimate from '../fixtures/published/business-price-estimate-response.json' with { type: 'json' };
+import publishedProducts from '../fixtures/published/business-products-response.partly-assumed.json' with {
+  type: 'json',
+};
+import publishedReceipt from '../fixtures/published/business-receipt.calculation-inferred.json' with { type: 'json' };
 import { forAny } from '../support/for-any.js';
 
 const orderId = toOrderId('4711');
@@ -20,7 +26,7 @@ const order = {
 };
 const product = {
   product_id: productId,
-  name: 'Standard',
+  name: 'Some Cab 4',
   price_concept: 'FIXED',
   edit_future_order_enabled: true,
   edit_before_scheduled_at_min: 30,
@@ -35,7 +41,7 @@ const kept: Record<BusinessOperation, unknown> = {
   companySettings: {
     mandatory_destination: true,
     allow_multi_riders: false,
-    references: [{ id: 11, mandatory: true }],
+    references: [{ id: 11, title: 'Cost centre', mandatory: true }],
     payment_types: ['monthly_invoice'],
   },
   products: { products: { transportation: [product], delivery: [] } },
@@ -54,7 +60,7 @@ const kept: Record<BusinessOperation, unknown> = {
     data: [{ id: 12, value: 'A1' }],
     errors: [{ index: 1, code: 'ALREADY_EXISTS', field_errors: [{ field: 'value', code: 'ALREADY_EXISTS' }] }],
   },
-  orderReceipt: { data: receipt },
+  orderReceipt: { data: receipt, ...publishedReceipt },
 };
 
 const keep = (operation: BusinessOperation, answer: unknown, own = profile) =>
@@ -96,6 +102,31 @@ describe('an answer as it is kept in clear', () => {
   ])('lacks %s', (_, operation, answer) => {
     expect(JSON.stringify(keep(operation, answer))).not.toMatch(/\d|:"|\w{12}r"/);
   });
+
+  it.each([
+    ['companySettings', publishedSettings],
+    ['products', publishedProducts],
+    ['priceEstimate', publishedEstimate],
+  ] as const)('has the catalogue of the company: %s', (operation, answer) => {
+    const { payment_types: _, ...rest } = answer as Record<string, unknown>;
+    expect(JSON.stringify(keep(operation, answer))).toContain(JSON.stringify(rest).slice(1, 60));
+  });
+
+  it('has each amount of the published receipt, with its nulls, and the names of the parts of a cost', () => {
+    const { calculation } = keep('orderReceipt', publishedReceipt) as typeof publishedReceipt;
+    expect(calculation.driving.summary).toEqual({ amount: 40, amount_exc_tax: 40, amount_inc_tax: 48, tax: 8 });
+    expect(calculation.tips.summary.amount).toBeNull();
+    expect(calculation.cancellation.details).toEqual({ cancelled_before_arrival_fee: 0 });
+    const odd = { calculation: { driving: { details: { 'Pat Example': 5, km: 15550100, note: 'Pat', fee: '1.50' } } } };
+    expect(keep('orderReceipt', odd)).toEqual({ calculation: { driving: { details: { fee: '1.50' } } } });
+  });
+
+  it.each(['+1 555 0100 99', '15550100', 'pat@example.com', 'a\nb', '\u202eevil', 'x'.repeat(81), ' ', 7])(
+    'has no title such as %j',
+    (title) => {
+      expect(keep('companySettings', { references: [{ id: 11, title }] })).toEqual({ references: [{ id: 11 }] });
+    },
+  );
 
   it('is null for no answer, and no deeper than what is known', () => {
     expect(keep('cancelOrder', undefined)).toBeNull();
@@ -172,6 +203,11 @@ const isIn = (value: unknown, result: unknown): boolean =>
     typeof value === 'string' ? JSON.stringify(value).slice(1, -1) : String(value),
   );
 
+/** Without the words of a company's catalogue, which are no personal data whatever they say. */
+const withoutCatalogue = <Value>(value: Value): Value =>
+  value &&
+  JSON.parse(JSON.stringify(value, (name, inner) => (name === 'title' || name === 'name' ? undefined : inner)));
+
 describe('what identifies a person, anywhere in an answer', () => {
   it.each(businessOperations)('is not kept in clear at any place that is kept of %s', (operation) => {
     // One word may be the name of a product.
@@ -179,7 +215,7 @@ describe('what identifies a person, anywhere in an answer', () => {
       operation,
     );
     for (const person of isAboutRide ? [...persons, 'Boxwell', 'PAT_B'] : persons) {
-      for (const answer of withEach(kept[operation], person)) {
+      for (const answer of withEach(withoutCatalogue(kept[operation]), person)) {
         expect(isIn(person, keep(operation, answer)), JSON.stringify(answer)).toBe(false);
       }
     }
@@ -187,7 +223,8 @@ describe('what identifies a person, anywhere in an answer', () => {
 
   it('is not kept in clear of the answer to any call', () => {
     forAny(fc.constantFrom(...businessOperations), planted, picks, (operation, { value, body }, pick) => {
-      expect(isIn(value, keep(operation, withPlanted(kept[operation], body, pick)))).toBe(false);
+      const result = keep(operation, withPlanted(kept[operation], body, pick));
+      expect(isIn(value, withoutCatalogue(result))).toBe(false);
     });
   });
 

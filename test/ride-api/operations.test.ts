@@ -163,7 +163,7 @@ describe('a refusal', () => {
   });
 
   it.each<[unknown, string]>([
-    [bodies.envelope, 'HTTP 409, VALIDATION_ERROR, request 0b9d2c3e-0000-4000-8000-000000000001'],
+    [bodies.envelope, 'HTTP 409, VALIDATION_ERROR, about phone, request 0b9d2c3e-0000-4000-8000-000000000001'],
     [bodies.rfc6749, 'HTTP 409, invalid_client, request req-1'],
     [{ request_id: 'to +1 555 0100' }, 'HTTP 409, request req-1'],
     ...[undefined, null, '<html>', [], { error: 7 }, { error: 'a sentence about +15550100' }, { error: null }].map(

@@ -77,6 +77,13 @@ const amount = (name: 'currency' | 'total' | 'net' | 'tax', first: string, secon
   changes: [{ [name]: second }, second],
   goes: [{ [name]: null }, null],
 });
+/** A price comes together with the order or with doubt about it. */
+const priced = (name: 'price' | 'currency', first: string, second: string): Course => ({
+  before: {},
+  late: [{ attention: attention('outcomeUnknown'), [name]: first }, first],
+  changes: [{ attention: null, orderId: toOrderId('7b21'), [name]: second }, second],
+  goes: 'the last price of a ride stays',
+});
 const staysNamed = 'the service names an order once';
 
 const columns: Record<Table, Record<string, Course | string>> = {
@@ -141,6 +148,8 @@ const columns: Record<Table, Record<string, Course | string>> = {
       goes: 'a ride ends once',
     },
     attention: rideAttention,
+    price: priced('price', '48.00', '50.00'),
+    currency: priced('currency', 'GBP', 'EUR'),
   },
   receipts: {
     ...{ position: ofRow, account: ofRow, order_id: ofRow, version: ofRow, at: ofRow, recorded_at: ofRow },

@@ -6,10 +6,10 @@ import {
   pathToTry,
   type TokenEncoding,
 } from '../../contracts/contract-profile.js';
+import { readErrorBody } from '../../contracts/error-body.js';
 import { isJsonObject, parentPointer, valueAt } from '../../contracts/json.js';
 import { findOrderId, findStatus, parseOrderReply } from '../../contracts/order-reply.js';
 import { isKnownWord, likelyStatus } from '../../contracts/status-words.js';
-import { parseErrorBody } from '../../contracts/unusable-reply.js';
 import { FaretrailError } from '../../domain/errors.js';
 import { iso } from '../../domain/instant.js';
 import type { OrderId } from '../../domain/keys.js';
@@ -96,7 +96,7 @@ export function changeText(change: Change): string {
 
 /** The short code word of an error body: it tells a person whether the path or the id is not known. */
 function codeOf({ body }: ApiReply): string {
-  const { code } = parseErrorBody(body);
+  const { code } = readErrorBody(body);
   return code === null ? '' : ` (code word ${code})`;
 }
 

@@ -3,6 +3,7 @@ import { parseNoInput, parserOf } from '../input-fields.js';
 import { AccountNameSchema, OrderIdSchema } from '../keys.js';
 import { NotifyListSchema } from '../notify/receivers.js';
 import * as s from '../schema.js';
+import { toEstimateBody } from './quote.js';
 
 /** Body of create order; what we know of it is checked when it is sent, all else passes. */
 const OrderBodySchema = s.described(
@@ -21,6 +22,10 @@ export const RequestRideInputSchema = s.inputOf({
   account: BusinessAccountSchema,
   requestId: s.described(CallerKeySchema, 'Your own id of the ride: the same id never books twice.'),
   order: OrderBodySchema,
+  quote: s.optional(
+    s.flag,
+    'Ask for a price estimate immediately before each create, and send its quote_id. Price and currency are in rideStatus.',
+  ),
   receipt: s.optional(s.flag, 'Wait for the receipt after the end.'),
   notify: s.optional(NotifyListSchema),
 });
@@ -50,7 +55,12 @@ export type RideResolution = s.Read<typeof RideResolutionSchema>;
 export const toRideRequestId = (value: unknown): string => toCallerKey(value, 'requestId');
 
 /** Reads the input of `requestRide`, which any language may send. Throws `InvalidInput` that names the field. */
-export const parseRequestRideInput = parserOf(RequestRideInputSchema);
+export function parseRequestRideInput(value: unknown): RequestRideInput {
+  const input = readRequestRideInput(value);
+  if (input.quote === true) toEstimateBody(input.order);
+  return input;
+}
+const readRequestRideInput = parserOf(RequestRideInputSchema);
 
 /** Reads the argument of `updateRide`. Throws `InvalidInput`. */
 export const parseUpdateRideInput = parserOf(UpdateRideSchema);

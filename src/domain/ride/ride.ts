@@ -9,6 +9,7 @@ import * as s from '../schema.js';
 import { shellWord } from '../shell-word.js';
 import { type FollowOrderKey, followOrderId } from '../workflow-ids.js';
 import type { RequestRideInput } from './input.js';
+import type { QuotedPrice } from './quote.js';
 
 const RideOutcomeSchema = s.described(
   s.wordOf([...outcomes, 'withdrawn']),
@@ -52,6 +53,11 @@ export const RideStandingSchema = s.answerOf({
     s.nullable(s.answered<OrderId>()),
     'An order that the answer to a create in doubt named. It is followed only once resolveRide names it.',
   ),
+  price: s.absentOr(
+    s.nullable(s.answered()),
+    'Of a ride with quote: the price of the last estimate, as it came. Null: the service named none.',
+  ),
+  currency: s.absentOr(s.nullable(s.answered()), 'Its code, such as GBP. Beside the price.'),
   receipt: s.absentOr(s.anyObject(), 'The last answer of the service. Only in the query, once there is one.'),
   isReceiptSettled: s.absentOr(s.flag, 'Does the run read it no more? Beside the receipt.'),
 });
@@ -176,13 +182,18 @@ const stageTexts: Record<RideStanding['stage'], string> = {
 export const followedAgainText = ({ times, at, reason }: FollowedAgain): string =>
   `broke off at ${second(at)} UTC${times === 1 ? '' : `, ${times} times in a row`}, and was begun again. ${reason}`;
 
+/** "48.00 GBP" */
+export const priceText = ({ price, currency }: QuotedPrice): string => [price, currency].filter(Boolean).join(' ');
+
 /** A ride as Markdown for the Temporal UI: where it stands, where its order is followed, and what a person can do. */
 export function describeRide(ride: RideStanding): string {
   const { account, stage, orderId, status, outcome, attention, orderAttention = null, followedAgain } = ride;
+  const { price = null, currency = null } = ride;
   const head = [
     `The ride **${stageTexts[stage]}**`,
     ...(status === null ? [] : [`status **${cell(status)}**`]),
     ...(outcome === null ? [] : [`outcome **${outcome}**`]),
+    ...(price === null ? [] : [`estimated at **${cell(priceText({ price, currency }))}**`]),
   ].join(', ');
   const order =
     orderId && `Order ${cell(orderId, 128)}, followed by \`${cell(followOrderId({ account, orderId }), 200)}\``;
@@ -207,7 +218,7 @@ const RideFailureSchema = s.answerOf({ type: s.answered(), message: s.answered()
 /** Why the run of a ride ended without a result. */
 type RideFailure = s.Read<typeof RideFailureSchema>;
 
-const { account, requestId, stage, orderId, outcome } = RideStandingSchema.fields;
+const { account, requestId, stage, orderId, outcome, price, currency } = RideStandingSchema.fields;
 
 /** What a URL is told of a ride itself. Its order has notices of its own. */
 const RideNoticeSchema = s.answerOf({
@@ -216,6 +227,8 @@ const RideNoticeSchema = s.answerOf({
   stage: s.described(stage, 'At the time of the notice. ended: the last notice.'),
   orderId,
   outcome,
+  price,
+  currency,
   attention: s.nullable(AttentionSchema, 'What keeps the ride from its own calls, such as outcomeUnknown.'),
   failure: s.nullable(
     RideFailureSchema,
@@ -250,10 +263,11 @@ const withoutReason = ({ type, message }: RideFailure): RideFailure => ({
 
 /** The part of a ride that notices carry. */
 export const toRideNotice = (
-  { account, requestId, stage, orderId, outcome, attention }: RideStanding,
+  { account, requestId, stage, orderId, outcome, price, currency, attention }: RideStanding,
   failure: RideFailure | null,
 ): RideNotice => ({
   ...{ account, requestId, stage, orderId, outcome, attention },
+  ...(price === undefined ? {} : { price, currency: currency ?? null }),
   failure: failure && withoutReason(failure),
 });
 

@@ -10,7 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RideChangeActivities } from '../../activities/runs.js';
-import type { DoubtDetails } from '../../domain/call.js';
+import type { DoubtDetails, ServiceCall } from '../../domain/call.js';
 import { shownText } from '../../domain/json.js';
 import type { OrderId } from '../../domain/keys.js';
 import {
@@ -19,6 +19,7 @@ import {
   parseRequestRideInput,
   type RequestRideInput,
 } from '../../domain/ride/input.js';
+import type { QuotedPrice } from '../../domain/ride/quote.js';
 import {
   givenUp,
   openRide,
@@ -31,7 +32,7 @@ import {
 } from '../../domain/ride/ride.js';
 import { requestRideId } from '../../domain/workflow-ids.js';
 import { waitingOptions } from '../activity-options.js';
-import { doubtOutlivesRefusals, performCall, wasReset } from '../business-call.js';
+import { doubtOutlivesRefusals, ownQuote, performCall, wasReset } from '../business-call.js';
 import { isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { writeAccount } from '../search-attributes.js';
 import { settle } from '../settling.js';
@@ -118,12 +119,13 @@ async function orderRide(ride: Ride): Promise<void> {
   }
 }
 
-function showOutcomeUnknown(ride: Ride, doubt: RideDoubt): void {
+function showOutcomeUnknown(ride: Ride, doubt: RideDoubt & { quoted?: Partial<QuotedPrice> }): void {
   ride.isWithdrawn = false;
   // An answer that named an order may be followed by one that names none.
   const suggestedOrderId = doubt.suggestedOrderId ?? ride.standing.suggestedOrderId ?? undefined;
   setStanding(ride, {
     attention: outcomeUnknown(ride.standing, { ...doubt, suggestedOrderId }, new Date().toISOString()),
+    ...doubt.quoted,
     ...(suggestedOrderId === undefined ? {} : { suggestedOrderId }),
   });
 }
@@ -132,18 +134,23 @@ function showOutcomeUnknown(ride: Ride, doubt: RideDoubt): void {
 async function create(ride: Ride): Promise<void> {
   ride.isSent = true;
   const { input, standing, attempts, resolvedBy: updateId } = ride;
-  const { account, order } = input;
-  const call = { account, operation: 'createOrder', body: order, requestId: rideCallId(standing) } as const;
+  const { account, order, quote: isQuoted } = input;
+  const asked = { account, operation: 'createOrder', body: order, requestId: rideCallId(standing) } as const;
+  const call: ServiceCall = { ...asked, ...(isQuoted ? { withQuote: true } : ownQuote(asked)) };
+  let quoted: Partial<QuotedPrice> = {};
+  const onQuote = (quote: QuotedPrice): void => {
+    quoted = quote;
+  };
   const onStore = (): void => void ride.notifier.addStore(ride);
   // A person asks for a create only where an earlier one may have placed the order.
   const isInDoubt = updateId !== null && doubtOutlivesRefusals();
   try {
     const { orderId } = await CancellationScope.nonCancellable(() =>
-      performCall(call, showsWaiting(ride), { attempts, updateId, isInDoubt, onStore }),
+      performCall(call, showsWaiting(ride), { attempts, updateId, isInDoubt, onStore, onQuote }),
     );
     if (orderId === undefined)
       throw ApplicationFailure.nonRetryable('createOrder: the service named no order in its answer.', 'OutcomeUnknown');
-    setStanding(ride, named(ride, orderId));
+    setStanding(ride, { ...named(ride, orderId), ...quoted });
   } catch (error) {
     if (!(error instanceof ApplicationFailure)) throw error;
     if (error.type !== 'OutcomeUnknown') throw error;
@@ -152,6 +159,7 @@ async function create(ride: Ride): Promise<void> {
       reason: doubt?.reason ?? error.message,
       isRepeated: isInDoubt,
       suggestedOrderId: doubt?.namedOrderId,
+      quoted,
     });
   }
 }
@@ -180,7 +188,8 @@ async function awaitResolution(ride: Ride): Promise<void> {
 /** The body may be big, and the run stays in the memory of a worker for as long as the ride lasts; `given` is held by the SDK. */
 function forgetBody(ride: Ride, given: RequestRideInput): void {
   const order = { scheduled_at: ride.input.order.scheduled_at ?? null };
-  ride.input = { ...ride.input, order };
+  const { quote: _, ...input } = ride.input; // a quote is read together with the body
+  ride.input = { ...input, order };
   Object.assign(given, { order });
 }
 

@@ -14,6 +14,7 @@ import {
   type ServiceCall,
 } from '../../../src/domain/call.js';
 import { type AccountName, toAccountName, toOrderId } from '../../../src/domain/keys.js';
+import type { Quote } from '../../../src/domain/ride/quote.js';
 import type { ApiReply, ApiRequest } from '../../../src/ride-api/http.js';
 import { createRideApi } from '../../../src/ride-api/ride-api.js';
 import { businessAccount, partnerAccount } from '../../ride-api/accounts.js';
@@ -59,10 +60,14 @@ export function createCallStage(
   { keepsPersonalData = true, stores = false } = {},
 ) {
   const requests: ApiRequest[] = [];
+  /** Runs while the service works on a request; counted from 1. */
+  const stage = { onRequest: (_count: number): void => undefined };
   const left = [...turns];
   const http = {
     async send(request: ApiRequest): Promise<ApiReply> {
+      request.beforeSending?.();
       requests.push(request);
+      stage.onRequest(requests.length);
       return nextOf(left);
     },
     close: async () => undefined,
@@ -84,15 +89,18 @@ export function createCallStage(
     },
     stores,
     now,
+    quoting: { monotonic: now },
   });
 
+  let lastQuote: Quote | undefined; // a run hands it to the next attempt
   /** One attempt of a call: the result, or the failure as a run would see it. */
   async function change(call: ServiceCall, before: SentBefore = nothingSent, number = 1): Promise<Ended> {
     const { sent, isReadFirst } = before;
     const workflowExecution = { workflowId: 'w', runId: 'r' };
     const { seen: end } = await attemptOnce({ workflowExecution }, () =>
-      attemptCall({ ...call, sent, isReadFirst, number, updateId: null }),
+      attemptCall({ ...call, sent, isReadFirst, number, updateId: null, ...(lastQuote && { quote: lastQuote }) }),
     );
+    lastQuote = end?.quote ?? lastQuote;
     if (!end) throw new Error('an attempt of a call never fails');
     return {
       ...(end.kind === 'done' && { seen: end.result }),
@@ -120,7 +128,7 @@ export function createCallStage(
     }
   }
 
-  return { requests, tokens, attempt, change, run, elapsedMs: () => clock.now - start };
+  return Object.assign(stage, { requests, clock, tokens, attempt, change, run, elapsedMs: () => clock.now - start });
 }
 
 /** What became of an attempt. */

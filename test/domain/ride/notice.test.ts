@@ -69,5 +69,8 @@ it.each([
 ])('a notice says why a ride ended, and keeps the words of a person to itself: %j', (failure, told) => {
   const { status: _, ...standing } = { ...open, stage: 'ended' } as const;
   const notice = toRideNotice({ ...standing, status: 'Driving' }, failure);
-  expect(toRideEvent(notice)).toEqual({ type: 'ride.changed', data: { ...standing, failure: told } });
+  expect(toRideEvent(notice)).toEqual({
+    type: 'ride.changed',
+    data: { ...standing, failure: told },
+  });
 });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { rideStatuses } from '../../../src/domain/order/status.js';
 import { createRouting } from '../../../src/webhooks/forward/routing.js';
@@ -33,8 +34,10 @@ it('who knows the address of a webhook can put nothing in the place of what was 
     ...Array.from({ length: 248 }, (_, index) => `CANCELLED BY ${index} `.padEnd(100, 'x')),
     ...rideStatuses,
   ];
-  const events = words.map((status) => ({ order_id: orderId, status }));
-  expect(await stand.post(JSON.stringify(events))).toMatchObject({ status: 202 });
+  for (const status of words) {
+    const body = JSON.stringify({ id: randomUUID(), message: JSON.stringify({ order_id: orderId, status }) });
+    expect(await stand.post(body)).toMatchObject({ status: 202 });
+  }
   const port = portOf(stack);
   const route = createRouting({ port, check: async () => null });
   expect((await route(stand.store.deliveries)).error).toBeNull();

@@ -10,9 +10,9 @@ it('a service with a list of subscribers: a subscription finds by it what an ans
   stack.sandbox.setFault({ kind: 'dropConnection', when: 'answer', operation: 'createSubscriber', times: 1 });
   const run = await subscribe(stack);
   const { generations } = await run.active();
-  expect(generations).toEqual([expect.objectContaining({ state: 'current', isSecretKnown: false })]);
+  expect(generations).toEqual([expect.objectContaining({ state: 'current', isSecretKnown: true })]);
   expect(idsAtTheService()).toEqual([generations[0]?.subscriberId]);
-  expect(await run.accepted()).toEqual([expect.objectContaining({ isSecretLost: true, until: null })]);
+  expect(await run.accepted()).toEqual([expect.objectContaining({ isSecretLost: false, until: null })]);
   const end = await run.handle.executeUpdate('endSubscription', { args: [{ reason: 'done' }] });
   expect(end).toMatchObject({ removed: [generations[0]?.subscriberId], stillRegistered: [], unclear: 0 });
   expect(idsAtTheService()).toEqual([]);

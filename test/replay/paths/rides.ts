@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import { changeRideStart } from '../../../src/temporal/starts.js';
 import type { changeRide } from '../../../src/workflows/ride/request-ride.js';
+import { newRide, stop } from '../../dev/sandbox/booking-calls.js';
 import type { OrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import {
@@ -73,6 +74,17 @@ export const ridePaths: Paths = {
     const cancelling = cancelledRide(handle);
     await stack.startWorker();
     return await cancelling;
+  },
+  async 'ride-with-quote'(stack) {
+    // The first quote is lost with its create, the second one belongs to the order.
+    stack.sandbox.setFault({ kind: 'dropConnection', operation: 'createOrder', when: 'request', times: 1 });
+    const order = newRide({ stops: [stop('origin', 'pick_up'), stop('destination', 'drop_off')] });
+    stack.sandbox.setRideSettings({ script: goesOn });
+    const { handle } = await requestedRide(stack, { order, quote: true });
+    await stands(handle, { attention: { code: 'outcomeUnknown' }, price: '48.00' });
+    await handle.executeUpdate('resolveRide', { args: [{ tryAgain: true }] });
+    await stands(handle, { stage: 'following', price: '48.00', currency: 'GBP' });
+    return await cancelledRide(handle);
   },
   'ride-with-bad-input': (stack) => ended(ride(stack, { poll: 5 } as never)),
   async 'ride-resolved-by-order'(stack) {
