@@ -31,12 +31,13 @@ export const callCommand: CommandSpec = startingRun({
   examples: [
     'business products --input place.json',
     'business priceEstimate --input trip.json',
+    'business orderReport --input period.json',
     'business createOrder --input order.json --key trip-9',
     'business cancelOrder --order 7b21',
   ],
   more: help,
   options: [
-    inputOption('JSON body to send'),
+    inputOption('JSON body to send; for orderReport since, to, limit, offset'),
     orderOption('the order that it is about'),
     option('--reference-field <id>', 'the reference field that addReferenceCode adds to'),
     option('--key <text>', 'your identity of this call; a random one by default', toCallerKey),
@@ -80,6 +81,8 @@ async function call(session: Session, input: BusinessCallInput): Promise<number>
 
 function resultText({ operation, status, body, orderId }: CallResult): string {
   const order = orderId === undefined ? '' : `, order ${plain(orderId)}`;
+  const isPartial = (body as { has_errors?: unknown } | null)?.has_errors === true;
+  const done = isPartial ? 'done in part, see errors' : 'done';
   const lines = body === null ? [] : [toLines(JSON.stringify(body, null, 2))];
-  return [paint('strong', `${operation}: done (HTTP ${status})${order}`), ...lines].join('\n');
+  return [paint('strong', `${operation}: ${done} (HTTP ${status})${order}`), ...lines].join('\n');
 }

@@ -62,7 +62,7 @@ export const rideCommands: Noun = {
     startingRun({
       form: 'request <account>',
       does: 'order a ride and follow it to its end',
-      examples: ['business --input order.json --request-id trip-9 --receipt --watch'],
+      examples: ['business --input order.json --request-id trip-9 --quote --receipt --watch'],
       more: requestHelp,
       options: [
         required(inputOption('JSON body of the order')),
@@ -266,7 +266,14 @@ export function standingText(standing: RideStanding, commandLine: CommandLine): 
 /** How a ride ended: its outcome, the trail of its order and its receipt. */
 function resultText(result: RideResult): string {
   const { outcome, trail, receipt } = result;
-  const bill = receipt === null ? [] : ['', paint('faint', 'receipt'), toLines(JSON.stringify(receipt, null, 2))];
+  const bill =
+    receipt === null
+      ? []
+      : [
+          '',
+          paint('faint', 'receipt (provisional: the service may recalculate it for days)'),
+          toLines(JSON.stringify(receipt, null, 2)),
+        ];
   const ended = `${paint('strong', nameOf(result))}: ${outcome ?? 'ended'}`;
   return [ended, ...(trail === null ? [] : [trailText(trail)]), ...bill].join('\n');
 }

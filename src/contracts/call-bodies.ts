@@ -74,12 +74,22 @@ const EstimateQuestion = z.looseObject(
   noObject,
 );
 
-const Codes = listOf(
-  z.looseObject(
-    { value: Text.regex(/^[A-Za-z0-9]+$/, 'must hold letters and digits alone') },
-    'must be an object with value',
-  ),
-  'code',
+// The service answers for each code, so one that it refuses must not keep the others from being added (published).
+const Codes = listOf(z.looseObject({ value: z.string('must be a text') }, 'must be an object with value'), 'code');
+
+const mostOfPage = 50;
+const wholeNumber = (least: number, most: number) =>
+  z.int('must be a whole number').min(least, `must be at least ${least}`).max(most, `must be at most ${most}`);
+
+/** The query of a report page (published). One call is one page. */
+const ReportQuery = z.strictObject(
+  {
+    since: Instant,
+    to: Instant,
+    limit: wholeNumber(1, mostOfPage).default(mostOfPage),
+    offset: wholeNumber(0, 10_000_000).default(0),
+  },
+  { error: (issue) => (issue.code === 'unrecognized_keys' ? 'may hold since, to, limit and offset alone' : noObject) },
 );
 
 const shapes: Partial<Record<BusinessOperation, z.ZodType>> = {
@@ -88,6 +98,7 @@ const shapes: Partial<Record<BusinessOperation, z.ZodType>> = {
   createOrder: z.preprocess(withOneSpelling, Order),
   updateOrder: z.preprocess(withOneSpelling, UpdateOrderBody),
   addReferenceCode: Codes,
+  orderReport: ReportQuery,
 };
 
 function listOf<Shape extends z.ZodType>(shape: Shape, name: string) {

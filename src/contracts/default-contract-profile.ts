@@ -40,6 +40,10 @@ export const defaultContractProfile: ContractProfile = {
       ...{ scope: 'company.reference', success: [200, 201] },
     }),
     orderReceipt: ofCompany('GET', '/v1/orders/{order_id}/receipt', { scope: 'finance', success: [200] }),
+    orderReport: {
+      ...ofCompany('GET', '/v1/reports', { scope: 'finance', success: [200] }),
+      path: '/v1/reports?businessId={business_id}&limit={limit}&offset={offset}&since={since}&to={to}',
+    },
     createSubscriber: ofCompany('POST', '/v1/subscribers', { scope: '', success: [200, 201], source: 'given' }),
     listSubscribers: {
       ...ofCompany('GET', '/v1/subscribers', { scope: '', success: [200], source: 'assumed' }),
@@ -95,7 +99,10 @@ export const defaultContractProfile: ContractProfile = {
 };
 
 /** The placeholders that the path of an operation may hold in braces. */
-const pathPlaceholders = ['order_id', 'business_id', 'reference_field_id', 'id'] as const;
+const pathPlaceholders = [
+  ...(['order_id', 'business_id', 'reference_field_id', 'id'] as const),
+  ...(['limit', 'offset', 'since', 'to'] as const), // of a report page
+] as const;
 
 /** One of the names in `pathPlaceholders`. */
 export type PathPlaceholder = (typeof pathPlaceholders)[number];

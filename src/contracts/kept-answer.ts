@@ -71,6 +71,18 @@ const keptFields: readonly [string, Form][] = [
   ...each(`details/${anyName}`, amountOrNone), // the parts of a cost have names of their own
 ];
 
+/** More fields of a page of reports (published). */
+const reportFields: readonly [string, Form][] = [
+  ...each('result_size total_orders_in_period orders_count', below(10_000_000)),
+  ...each('sum_total_exc_tax sum_total_inc_tax', amountOrNone),
+  ...each('orders/id', (value) => Number.isSafeInteger(value) || text(/^\d{1,20}$/)(value)),
+  ...each('business_id', uuid),
+  ...each('country', text(/^[A-Z]{2}$/)),
+  ...each('category', among(['transportation', 'delivery'])),
+  ...each('product_name', title),
+  ...each('timezone', text(/^[A-Za-z_]{1,30}\/[A-Za-z_]{1,40}$/)),
+];
+
 const companyObjects = 'data products transportation delivery references errors field_errors price'.split(' ');
 /** The same of answers about a company and its products. Elsewhere a word may be a name, and an id that of a person. */
 const companyFields: readonly [string, Form][] = [
@@ -150,6 +162,8 @@ export function toKeptAnswer(answer: unknown, { keepsPersonalData, call, profile
     const sent = Array.isArray(body) ? body.map((one) => ownValue(one, 'value')) : [];
     return kept(answer, new Map([...companyFields, ['value', among(sent)]]), companyObjects) ?? null;
   }
+  if (operation === 'orderReport')
+    return kept(answer, new Map([...keptFields, ...reportFields]), [...objects, 'orders', 'totals']) ?? null;
   const { orderDetails, createOrder } = profile.pointers;
   const ids = [...orderDetails.orderId, ...createOrder.orderId].map((pointer) => pointerTokens(pointer) ?? []);
   const statuses = orderDetails.status.map((pointer) => pointerTokens(pointer) ?? []);

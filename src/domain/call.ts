@@ -23,6 +23,8 @@ export const operationTerms = {
   cancelOrder: { effect: 'changedOrder', needs: ['orderId'] },
   addReferenceCode: { effect: 'newCodes', needs: ['referenceFieldId', 'body'] },
   orderReceipt: { effect: 'none', needs: ['orderId'] },
+  /** Its body goes out as the query of a GET. */
+  orderReport: { effect: 'none', needs: ['body'] },
 } as const satisfies Record<string, OperationTerms>;
 
 /** One of the operations of the business interface. */

@@ -113,12 +113,17 @@ const orderReads = (ask: Ask, { profile, ...keeping }: RideApiOptions) => ({
   },
 });
 
+/** The values of a report page, which `parseCallBody` has read. */
+const toQuery = (body: unknown): Record<string, string> =>
+  Object.fromEntries(Object.entries(body ?? {}).map(([name, value]) => [name, String(value)]));
+
 const toOperationCall = (
   { operation, orderId, referenceFieldId, body, requestId }: ServiceCall,
   accessToken: string,
 ): OperationCall => ({
-  ...{ operation, accessToken, body, requestId },
+  ...{ operation, accessToken, body: operation === 'orderReport' ? undefined : body, requestId },
   values: {
+    ...(operation === 'orderReport' ? toQuery(body) : {}),
     ...(orderId === undefined ? {} : { order_id: orderId }),
     ...(referenceFieldId === undefined ? {} : { reference_field_id: referenceFieldId }),
   },

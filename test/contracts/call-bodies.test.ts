@@ -4,8 +4,10 @@ import { parseCallBody, phonesIn } from '../../src/contracts/call-bodies.js';
 import { businessOperations } from '../../src/domain/call.js';
 import { InvalidInput } from '../../src/domain/errors.js';
 import estimateRequest from '../fixtures/published/business-price-estimate-request.json' with { type: 'json' };
+import codesRequest from '../fixtures/published/business-reference-codes-request.json' with { type: 'json' };
 import { forAny } from '../support/for-any.js';
 
+const period = { since: '2026-03-01T00:00:00+03:00', to: '2026-04-01T00:00:00Z' };
 const productId = '22222222-3333-4444-8555-666666666666';
 const phone = '15550001111';
 const action = { type: 'pick_up', user: { name: 'A. Rider', phone } };
@@ -55,6 +57,8 @@ describe('the bodies of the others (assumed)', () => {
     ['updateOrder', { colour: 'red' }],
     ['products', { origin: { lat: 1, lng: 2 }, riders: 3 }],
     ['priceEstimate', estimateRequest],
+    ['addReferenceCode', codesRequest], // one of them is bad, which the service says of that one alone
+    ['orderReport', { ...period, limit: 10, offset: 20 }],
     ['addReferenceCode', [{ value: 'A1', expires: 'soon' }]],
   ] as const)('%s takes %j', (operation, body) => {
     expect(parseCallBody(operation, body)).toEqual(body);
@@ -68,7 +72,12 @@ describe('the bodies of the others (assumed)', () => {
     ['priceEstimate', { destination: { lat: 1, lng: 2 } }, 'body.origin: must be an object'],
     ['priceEstimate', { origin: { lat: 1, lng: 2 }, product_id: 'x' }, 'body.product_id: must be a UUID'],
     ['addReferenceCode', [], 'must hold at least one code'],
-    ['addReferenceCode', [{ value: 'A 1' }], 'body.0.value: must hold letters and digits'],
+    ['addReferenceCode', [{ value: 1 }], 'body.0.value: must be a text'],
+    ['orderReport', { since: '2026-03-01T00:00:00Z' }, 'body.to: must be a text'],
+    ['orderReport', { ...period, since: '2026-03-01' }, 'body.since: must be an ISO 8601 instant'],
+    ['orderReport', { ...period, limit: 51 }, 'body.limit: must be at most 50'],
+    ['orderReport', { ...period, offset: -1 }, 'body.offset: must be at least 0'],
+    ['orderReport', { ...period, page: 2 }, 'body: may hold since, to, limit and offset alone'],
     ['addReferenceCode', { value: 'A1' }, 'body: must be an array'],
   ] as const)('%s refuses %j', (operation, body, words) => {
     expect(() => parseCallBody(operation, body)).toThrow(words);

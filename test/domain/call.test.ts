@@ -33,6 +33,7 @@ it.each<[BusinessOperation, minutes: number, isChange: boolean, isOfOrder: boole
   ['cancelOrder', 15, true, true],
   ['addReferenceCode', 15, true, false],
   ['orderReceipt', 5, false, true],
+  ['orderReport', 5, false, false],
 ])('%s is tried for %d minutes; it changes something: %s; it is about an order: %s', (operation, minutes, ...is) => {
   expect(businessOperations).toContain(operation);
   expect(effortMs(operation)).toBe(minutes * minute);

@@ -111,6 +111,7 @@ const completeCalls = {
   cancelOrder: { orderId: '1' },
   addReferenceCode: { referenceFieldId: '7', body: [] },
   orderReceipt: { orderId: '1' },
+  orderReport: { body: {} },
 } as const;
 it.each(businessOperations)('a call of %s is read as it is, and null means "not set"', (operation) => {
   const input = { ...call, operation, ...completeCalls[operation] };

@@ -50,6 +50,7 @@ function asked(ask: Ask, reply = answer(200), overrides: object = {}, options: P
 
 const [partner, business] = ['https://partner.example', 'https://business.example'];
 const company = 'businessId=11111111-2222-4333-8444-555555555555';
+const period = { since: '2026-03-01T00:00:00+03:00', to: '2026-04-01T00:00:00Z', limit: 50, offset: 100 };
 const addCode = call('addReferenceCode', { referenceFieldId: '7', body: [] });
 const asText = { hook_address: deliveryAddress, event_types: 'status_changed' };
 const asPartner: Ask = (api) => api.readOrder(partnerAccount(), orderId, 't0ken');
@@ -75,6 +76,10 @@ describe('the request', () => {
     ['cancelOrder', call('cancelOrder', about), `POST ${business}/v1/orders/a%20b/cancel?${company}`],
     ['addReferenceCode', addCode, `POST ${business}/v1/reference-fields/7/codes?${company}`, []],
     ['orderReceipt', call('orderReceipt', about), `GET ${business}/v1/orders/a%20b/receipt?${company}`],
+    [
+      ...(['orderReport', call('orderReport', { body: period })] as const),
+      `GET ${business}/v1/reports?${company}&limit=50&offset=100&since=2026-03-01T00%3A00%3A00%2B03%3A00&to=2026-04-01T00%3A00%3A00Z`,
+    ],
     ['a subscriber, with one event type as text', subscribe, `POST ${business}/v1/subscribers?${company}`, asText],
     ['listSubscribers', list, `GET ${business}/v1/subscribers?${company}`],
     ['deleteSubscriber', remove, `DELETE ${business}/v1/subscribers/a%2Fb?${company}`],

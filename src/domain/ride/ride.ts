@@ -58,8 +58,11 @@ export const RideStandingSchema = s.answerOf({
     'Of a ride with quote: the price of the last estimate, as it came. Null: the service named none.',
   ),
   currency: s.absentOr(s.nullable(s.answered()), 'Its code, such as GBP. Beside the price.'),
-  receipt: s.absentOr(s.anyObject(), 'The last answer of the service. Only in the query, once there is one.'),
-  isReceiptSettled: s.absentOr(s.flag, 'Does the run read it no more? Beside the receipt.'),
+  receipt: s.absentOr(
+    s.anyObject(),
+    'The last answer of the service. Provisional: the service may recalculate it for days. Only in the query.',
+  ),
+  isReceiptSettled: s.absentOr(s.flag, 'Does the run read it no more? It may still change at the service.'),
 });
 /** Where a ride stands. */
 export type RideStanding = s.Read<typeof RideStandingSchema>;
@@ -71,7 +74,7 @@ export const RideResultSchema = s.answerOf({
   orderId: s.nullable(s.answered<OrderId>()),
   outcome: s.nullable(RideOutcomeSchema),
   trail: s.nullable(OrderTrailSchema),
-  receipt: s.nullable(s.anyObject(), 'Null when none was wanted, or none came in time.'),
+  receipt: s.nullable(s.anyObject(), 'Provisional. Null when none was wanted, or none came in time.'),
 });
 /** How a ride ended. */
 export type RideResult = s.Read<typeof RideResultSchema>;

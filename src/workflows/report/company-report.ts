@@ -1,5 +1,14 @@
-import { condition, continueAsNew, setCurrentDetails, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
+import {
+  condition,
+  continueAsNew,
+  patched,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
+import type { StoredReceipt } from '../../domain/notify/notices.js';
 import {
   type CompanyReport,
   type CompanyReportInput,
@@ -7,12 +16,13 @@ import {
   describeReport,
   openReport,
   parseCompanyReportInput,
+  type ReceiptObservation,
   recordDeliveries,
   recordReceipt,
   toReportEvent,
   toReportNotice,
 } from '../../domain/report.js';
-import { companyReportId, fromCompanyReportId } from '../../domain/workflow-ids.js';
+import { companyReportId, type FollowOrderKey, fromCompanyReportId } from '../../domain/workflow-ids.js';
 import { receiptLooks } from '../activity-options.js';
 import {
   type CarriedDeliveries,
@@ -170,6 +180,7 @@ async function handleNext(run: Reporting): Promise<void> {
           receiptLooks(input.account, `Look for the receipt: ${shown}`).awaitReceipt(look),
         );
     if (seen === undefined) return;
+    storeReceipt(run, { account: input.account, orderId: input.orderId }, seen);
     run.report = recordReceipt(run.report, seen);
     run.notBefore = seen.kind === 'trouble' ? seen.notBefore : null;
     showReport(run);
@@ -178,6 +189,15 @@ async function handleNext(run: Reporting): Promise<void> {
   run.notifier.tell(run.report);
   await condition(run.notifier.isQuiet);
   showReport(run);
+}
+
+/** The reading at the end of a ride is provisional, so later ones reach the store, too. It makes a row only of other amounts. */
+function storeReceipt(run: Reporting, key: FollowOrderKey, seen: ReceiptObservation): void {
+  if (seen.kind !== 'receipt' || !seen.amounts) return; // no store
+  const isNews = JSON.stringify(seen.receipt) !== JSON.stringify(run.report.receipt);
+  if (!isNews || !patched('reports-reach-the-store')) return;
+  const data: StoredReceipt = { ...key, ...seen.amounts };
+  run.notifier.recordAlone({ type: 'ride.receipt', data });
 }
 
 function mustContinue(run: Reporting): boolean {

@@ -55,6 +55,10 @@ it('each operation is carried out under the token of its scope, one token for ea
   const value = `C${Date.now()}`;
   const codes = await call('addReferenceCode', { referenceFieldId, body: [{ value }] });
   expect(codes.body).toMatchObject({ has_errors: false, data: [{ value }] });
+  const mixed = await call('addReferenceCode', { referenceFieldId, body: [{ value: `D${value}` }, { value: 'A-1' }] });
+  expect(mixed.body).toMatchObject({ has_errors: true, data: [{ value: `D${value}` }], errors: [{ index: 1 }] });
+  const report = await call('orderReport', { body: { since: inHours(-24), to: inHours(24) } });
+  expect(report).toMatchObject({ status: 200, body: { orders: [] } });
   const scopes = stack.sandbox
     .ledger()
     .filter(({ operation }) => operation !== 'businessToken')
@@ -69,6 +73,8 @@ it('each operation is carried out under the token of its scope, one token for ea
     'cancelOrder: order',
     'orderReceipt: finance',
     'addReferenceCode: company.reference',
+    'addReferenceCode: company.reference',
+    'orderReport: finance',
   ]);
   expect(stack.sandbox.counts().tokensIssued).toBe(3);
 });

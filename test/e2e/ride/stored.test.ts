@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { toOrderId } from '../../../src/domain/keys.js';
+import { reported } from '../../support/delivery/deliveries.js';
 import { patient } from '../../support/patience.js';
 import {
   account,
@@ -40,6 +41,18 @@ describe('the store', () => {
       { version: 2, currency: 'GBP', total: '54', net: '45', tax: '9' },
     ]);
     expect(await attentionOf(requestId)).toEqual([]);
+  });
+
+  it('has the receipts that the service recalculates after the end, once a report says so', async () => {
+    stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: [] });
+    const { handle } = await requestedRide(stack, { receipt: true }, { limits: shortLimits });
+    const { orderId } = await handle.result();
+    expect(await receiptsOf(orderId ?? '')).toHaveLength(1);
+    stack.sandbox.setRideSettings({ receiptChangesAfterMs: [0] });
+    const limits = { quietMs: 1_000 };
+    const report = await reported(stack, { orderId: toOrderId(orderId ?? ''), limits });
+    await report.result();
+    expect((await receiptsOf(orderId ?? '')).map(({ total }) => total)).toEqual(['22.00', '24.20']);
   });
 
   it('shows that a ride waits for a person, and until when; erasing its order takes the ride, its receipts and its attention away', async () => {

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { StorePort } from '../../../src/activities/index.js';
+import { toOrderId } from '../../../src/domain/keys.js';
 import { newRide } from '../../dev/sandbox/booking-calls.js';
+import { reported } from '../../support/delivery/deliveries.js';
 import { noticesOf } from '../../support/notify/notices.js';
 import { type OrderStack, shows } from '../../support/order/stack.js';
 import { completes, doubtfulRide, requestedRide, rideUnderWay } from '../../support/ride/rides.js';
@@ -59,6 +61,11 @@ export const recordedStorePaths: Paths = {
   async 'ride-in-the-store'(stack) {
     stack.sandbox.setRideSettings({ script: completes, receiptAfterMs: 0, receiptChangesAfterMs: [1_200] });
     return await completed((await requestedRide(stack, { receipt: true })).handle);
+  },
+  'report-in-the-store'(stack) {
+    stack.sandbox.setRideSettings({ receiptAfterMs: 0, receiptChangesAfterMs: [] });
+    const orderId = toOrderId(stack.newOrder('business', [['Completed', 0]]));
+    return completed(reported(stack, { orderId, limits: { quietMs: 1_500 } }));
   },
   async 'ride-in-doubt-in-the-store'(stack) {
     const { handle, resolve } = await doubtfulRide(stack);
