@@ -137,9 +137,7 @@ export function createNotifier<Subject, Told extends object>(telling: Telling<Su
       if (hasStore) enqueue(toRuns([store], event));
     },
     /** Records this in the store, which gets nothing else of this run. */
-    recordAlone(event: NoticeEvent): void {
-      enqueue(toRuns([store], event));
-    },
+    recordAlone: (event: NoticeEvent): void => enqueue(toRuns([store], event)),
     /** What the next run needs when this one continues as new. */
     carry: (): CarriedNotifier<Told> => ({ last, told, hasStore, begun }),
   };
