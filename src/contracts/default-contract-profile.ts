@@ -66,7 +66,7 @@ export const defaultContractProfile: ContractProfile = {
       businessId: places('/business_id /order/business_id /data/business_id /value/business_id'),
     },
   },
-  delivery: { verification: { mode: 'path' }, events: ['/*'], challenge: { mode: 'none' } },
+  delivery: { verification: { mode: 'signed' }, events: ['/*'], challenge: { mode: 'none' } },
   tokens: { businessEncoding: 'urlencoded', refreshEarlyMs: 60_000, fallbackLifetimeMs: 300_000 },
   statuses: {
     terminal: ['Completed', 'Cancelled', 'Rejected'],

@@ -3,6 +3,7 @@ import { ageMs } from '../clock.js';
 import type { Challenge } from '../contracts/delivery-body.js';
 import type { Delivery } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
+import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
 import { type Acceptance, type AcceptedSubscriptions, memoLifetimeMs } from './accepted-subscriptions.js';
 import type { Arrival } from './addresses.js';
@@ -11,8 +12,9 @@ import { type DeliveryCheck, ShareUsedUp } from './forward/routing.js';
 import { JournalError } from './journal/folder.js';
 import type { IngressObserver } from './observer.js';
 import type { IntakeOutcome } from './problems.js';
+import type { ProofRecord } from './proof-record.js';
 import { openContent, type RawDelivery, readRawDelivery, unpack, unpackerOf } from './raw-delivery.js';
-import { type AcceptedProof, createSampling, findSecret, type Verification } from './verification.js';
+import type { AcceptedProof, Verdict, Verification } from './verification.js';
 
 /** Keeps deliveries: the journal, or Temporal if the journal is off. */
 export interface DeliveryStore {
@@ -26,9 +28,10 @@ interface IntakeParts {
   reader: BodyReader;
   subscriptions: AcceptedSubscriptions;
   verification: Verification;
+  proofs: ProofRecord;
   sealer: Pick<Sealer, 'seal'>;
   store: DeliveryStore;
-  observer: Pick<IngressObserver, 'body' | 'secretSeen' | 'failure'>;
+  observer: Pick<IngressObserver, 'body' | 'failure'>;
 }
 
 /** The answer to the sender. Every 202 holds `deliveryId`. */
@@ -46,27 +49,21 @@ export type TakeDelivery = (arrival: Arrival, headers: IncomingHttpHeaders, rawB
 /** The pipeline of a delivery, apart from HTTP. */
 export function createIntake(parts: IntakeParts): TakeDelivery {
   const { subscriptions, verification, observer, reader } = parts;
+  const judge = createJudging(parts);
   const keepAll = createKeeping(parts.sealer, parts.store.accept);
-  const isSampled = createSampling();
 
   async function takeReadable(arrival: Arrival, delivery: RawDelivery): Promise<IntakeAnswer> {
-    let acceptance = await subscriptions.acceptanceOf(arrival, arrival.generation);
-    let outcome = toOutcome(acceptance, delivery, verification);
-    if (outcome === 'wrongSecret' || outcome === 'noSecretYet') {
+    const { generation } = arrival;
+    let judged = judge(arrival, generation, delivery, await subscriptions.acceptanceOf(arrival, generation));
+    if (judged === 'noSecretYet' || (judged === 'wrongSecret' && !verification.isLearned)) {
       // The run may have stored the secret since the ingress last read the memo.
       const readWithinMs = ageMs(arrival.arrivedAt) + memoLifetimeMs;
-      acceptance = await subscriptions.acceptanceOf(arrival, arrival.generation, { readWithinMs });
-      outcome = toOutcome(acceptance, delivery, verification);
+      const acceptance = await subscriptions.acceptanceOf(arrival, generation, { readWithinMs });
+      judged = judge(arrival, generation, delivery, acceptance);
     }
-    if (outcome !== 'accepted' && outcome !== 'unchecked') return { outcome };
-    if (typeof acceptance === 'object') lookForSecret(arrival, delivery, acceptance);
-    return await keep(arrival, delivery, outcome === 'accepted');
-  }
-
-  function lookForSecret(arrival: Arrival, delivery: RawDelivery, { secrets }: AcceptedProof): void {
-    const { account, eventType, generation } = arrival;
-    if (verification.needsSecret || secrets.length === 0 || !isSampled(`${account}/${eventType}/${generation}`)) return;
-    observer.secretSeen(arrival, findSecret(delivery, secrets));
+    if (judged === 'unknown') return await keep(arrival, delivery, false);
+    if (judged === 'verified' || judged === 'admitted') return await keep(arrival, delivery, true);
+    return { outcome: judged };
   }
 
   async function keep(arrival: Arrival, delivery: RawDelivery, isChecked: boolean): Promise<IntakeAnswer> {
@@ -77,7 +74,10 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
     const answer = { deliveryId, deliveries: found.length };
     try {
       if (isChecked) await keepAll(found);
-      else await keepAll([uncheckedOf(arrival, delivery, first.delivery, deliveryId)], verification.headers);
+      else {
+        const unchecked = uncheckedOf(arrival, delivery, first.delivery, deliveryId);
+        await keepAll([unchecked], verification.headersToCheck(delivery.headers));
+      }
     } catch (error) {
       return { outcome: toFailure(error), deliveries: found.length }; // some of them may be kept
     }
@@ -105,11 +105,24 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
   };
 }
 
-function toOutcome(acceptance: Acceptance, delivery: RawDelivery, verification: Verification): IntakeOutcome {
-  if (acceptance === 'unknown') return 'unchecked';
-  if (typeof acceptance === 'string') return acceptance;
-  const verdict = verification.verify(delivery, acceptance);
-  return verdict === 'verified' ? 'accepted' : verdict;
+type JudgingParts = Pick<IntakeParts, 'verification' | 'proofs'>;
+
+/** Makes the one judgement of a delivery, for its arrival and for the later check. In mode `signed` each judgement counts: from the first
+ *  verified delivery of a generation on, this process refuses those without a proof. */
+function createJudging({ verification, proofs }: JudgingParts) {
+  return (
+    key: SubscriptionKey,
+    generation: string,
+    delivery: RawDelivery,
+    acceptance: Acceptance,
+  ): Verdict | Exclude<Acceptance, AcceptedProof> => {
+    if (typeof acceptance === 'string') return acceptance;
+    const published = acceptance.verified;
+    const verified = published ?? proofs.find(key, generation);
+    const judgement = verification.verify(delivery, { ...acceptance, verified });
+    if (verification.isLearned) proofs.note(key, generation, judgement, published);
+    return judgement.verdict;
+  };
 }
 
 function toFailure(error: unknown): IntakeOutcome {
@@ -119,7 +132,7 @@ function toFailure(error: unknown): IntakeOutcome {
   return code === 'JournalUnwritable' ? 'journalUnwritable' : 'unavailable';
 }
 
-interface LaterCheckParts extends Pick<IntakeParts, 'reader' | 'subscriptions' | 'verification'> {
+interface LaterCheckParts extends JudgingParts, Pick<IntakeParts, 'reader' | 'subscriptions'> {
   sealer: Pick<Sealer, 'seal' | 'unseal'>;
   /** Resolves once an event of a delivery that has passed its check is durable. */
   acceptEvent: DeliveryStore['accept'];
@@ -132,6 +145,7 @@ interface LaterCheckParts extends Pick<IntakeParts, 'reader' | 'subscriptions' |
  */
 export function createLaterCheck(parts: LaterCheckParts): DeliveryCheck {
   const { reader, subscriptions, verification, sealer } = parts;
+  const judge = createJudging(parts);
   const keepAll = createKeeping(sealer, parts.acceptEvent);
 
   async function readAgain(delivery: Delivery): Promise<RawDelivery> {
@@ -153,7 +167,7 @@ export function createLaterCheck(parts: LaterCheckParts): DeliveryCheck {
     if (acceptance === 'ended') return 'endedGeneration';
     if (uncheckedEvents === undefined && (!verification.needsSecret || acceptance.isSecretLost)) return null;
     const raw = await readAgain(delivery);
-    const verdict = verification.verify(raw, acceptance);
+    const verdict = judge(delivery, generation, raw, acceptance);
     if (verdict === 'noSecretYet') throw notKnownYet();
     if (verdict === 'wrongSecret') return verdict;
     if (uncheckedEvents === undefined) return null;

@@ -89,7 +89,7 @@ export type Link = (typeof links)[number];
 const speed = 120;
 const upWithinMs = 120_000;
 const cadence = { activeMs: 1_000, reservedMs: 2_000, pushedMs: 5_000 };
-const verification = { mode: 'header', name: 'x-subscriber-secret' } as const;
+const verification = { mode: 'hmac', header: 'x-signature', encoding: 'base64', prefix: 'sha256=' } as const;
 /** The sandbox makes one order of all creates with the same id. */
 const profile = { delivery: { verification }, operations: { createOrder: { repeatable: true } } };
 /** In real time. The sandbox divides its waits by its speed. */
@@ -158,7 +158,7 @@ export async function openStageOn({
     ingress: urlAt(ingressPort),
   };
   const stage: Stage = {
-    ...{ members: byName, wires, sandbox: control, receivers, stranger: createStranger(control, verification.name) },
+    ...{ members: byName, wires, sandbox: control, receivers, stranger: createStranger(control, verification.header) },
     ...{ disk, store, changeable, deployment, client, address },
     taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
     publicUrl: `http://${await reached('service to ingress', ingressPort)}`,

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxControl } from '../../sandbox/control/client.js';
 
@@ -23,7 +24,7 @@ export interface Stranger {
 
 const everyMs = 20;
 
-/** `header`: where the secret stands in a delivery. */
+/** `header`: where the signature stands in a delivery. */
 export function createStranger(sandbox: SandboxControl, header: string): Stranger {
   const sent: Invention[] = [];
   const floods: { beganAt: number; endedAt: number }[] = [];
@@ -33,7 +34,8 @@ export function createStranger(sandbox: SandboxControl, header: string): Strange
     const invention: Invention = { orderId, at: Date.now(), ms: 0, answer: null, saysWhen: false };
     sent.push(invention);
     const body = JSON.stringify({ event_type: 'status_changed', order_id: orderId, status: 'Driving' });
-    const request = { method: 'POST', body, headers: { [header]: secret }, signal: AbortSignal.timeout(10_000) };
+    const signature = `sha256=${createHmac('sha256', secret).update(body).digest('base64')}`;
+    const request = { method: 'POST', body, headers: { [header]: signature }, signal: AbortSignal.timeout(10_000) };
     const answer = await fetch(address, request).catch(() => null);
     const text = await answer?.text().catch(() => '');
     invention.ms = Date.now() - invention.at;

@@ -43,7 +43,8 @@ export const requestsPerSecond = 16;
 const counts = { workers: 3, ingresses: 2 };
 const upWithinMs = 120_000;
 const host = '127.0.0.1';
-const profile = { delivery: { verification: { mode: 'header', name: 'x-subscriber-secret' } } };
+const verification = { mode: 'hmac', header: 'x-signature', encoding: 'base64', prefix: 'sha256=' } as const;
+const profile = { delivery: { verification } };
 /** As the guide says for many orders, with room for all of them in two of three caches. */
 const forManyOrders = {
   NODE_OPTIONS: '--max-old-space-size=1400 --max-semi-space-size=4',
@@ -81,7 +82,7 @@ export async function openFleet(folder: string, say: (line: string) => void, onE
   const ours = [...workers, ...ingresses, desk];
   onEnd(async () => void (await Promise.all([service, ...ours].map((member) => member.kill()))));
   await start([service]);
-  await sandbox.setDeliverySettings({ secret: { mode: 'header', name: 'x-subscriber-secret' } });
+  await sandbox.setDeliverySettings({ secret: verification });
   await start(ours);
   // Nobody closes the connection: a call that is made again on a closed one would end the process in the middle of a stop.
   const client = new Client({ connection: Connection.lazy({ address: cluster.address, ...promptConnectionOptions }) });

@@ -4,7 +4,7 @@ import type { DeliveryRequestInput } from '../../../dev/sandbox/delivery/request
 import { type DeliveryChange, drawnForm } from '../../../dev/sandbox/delivery/settings.js';
 import { type Sandbox, startSandbox } from '../../../dev/sandbox/sandbox.js';
 import type { VerificationSettings } from '../../../src/webhooks/verification.js';
-import { account, aStand, businessId, type IngressStand } from '../../webhooks/ingress-stand.js';
+import { account, aStand, businessId, byMac, type IngressStand } from '../../webhooks/ingress-stand.js';
 import { call, newToken, quietOrder } from './calls.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
@@ -80,7 +80,7 @@ describe('the ingress reads a delivery of the sandbox', () => {
   });
 });
 
-const secret = { mode: 'header', name: 'X-Check' } as const;
+const secret = byMac;
 const parked = [{ orderId: null, parkReason: 'ambiguousBody' }];
 it.each<[DeliveryRequestInput, string, object[]]>([
   [{ shape: 'test' }, '202', []],
@@ -110,11 +110,8 @@ it.each(Array.from({ length: 12 }, (_, seed) => seed))(
     onTestFinished(() => sandbox.close());
     const { eventsAt = null, look, secret = { mode: 'none' } } = form;
     const answer = seed % 2 === 0 ? 'text' : 'json';
-    const inFirst = eventsAt === null ? '' : `${eventsAt}/0`;
-    const verifications = { none: { mode: 'path' }, body: { mode: 'body', pointer: `${inFirst}/auth/key` } } as const;
-    const isAlike = secret.mode === 'header' || secret.mode === 'hmac';
     ingress = await aStand({
-      verification: isAlike ? (secret as VerificationSettings) : verifications[secret.mode],
+      verification: secret.mode === 'hmac' ? (secret as VerificationSettings) : { mode: 'path' },
       delivery: {
         events: [`${eventsAt ?? ''}/*`],
         ...(look === 'query' && { challenge: { mode: look, name: 'challenge', answer } }),
