@@ -24,6 +24,7 @@ import { createIntake, createLaterCheck, type DeliveryStore } from './webhooks/i
 import { openJournal } from './webhooks/journal/journal.js';
 import { createObserver, type IngressObserver } from './webhooks/observer.js';
 import { statusOf } from './webhooks/problems.js';
+import { createProofRecord } from './webhooks/proof-record.js';
 import { startIngressServer } from './webhooks/server.js';
 import { createVerification } from './webhooks/verification.js';
 
@@ -87,16 +88,17 @@ async function assemble(parts: Parts) {
     onUnreadable: (key, error) =>
       logger.warn({ ...key, err: error }, 'a secret cannot be opened with the webhook keys'),
   });
+  const proofs = createProofRecord({ report: port.reportProofs, onVerified: observer.verified });
   const starts = createStarts({ port, newOrdersAtOnce, parkedAtMost });
   const reader = createBodyReader(profile);
   const routing = {
     port: tracing ? traceSignals(starts, tracing) : starts,
-    check: createLaterCheck({ subscriptions, verification, sealer }),
+    check: createLaterCheck({ subscriptions, verification, proofs, sealer }),
     onForwarded: metrics.countForwarded,
   };
   const store: IngressStore =
     config.journalDir === null ? openDirect(port, routing) : await openStore(parts, routing, starts.room);
-  const takeDelivery = createIntake({ reader, subscriptions, verification, sealer, store, observer });
+  const takeDelivery = createIntake({ reader, subscriptions, verification, proofs, sealer, store, observer });
   return { takeDelivery, store };
 }
 

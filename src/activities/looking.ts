@@ -71,6 +71,7 @@ const remedies: Record<TroubleCode, (asked: Asked, fields: string) => string> = 
       : `Check order id ${orderId}, that the order belongs to account ${account}, and ${fields} in the contract profile${firstTry(operation)}.`,
   outcomeUnknown: () => '',
   subscriptionSilent: () => '',
+  deliveriesUnverified: () => '',
 };
 
 /** What a refusal means, and its remedy. `fields`: those of the contract profile that may be wrong. */

@@ -199,6 +199,7 @@ export function toListedSubscription(
   return {
     ...{ account, eventType, state, publicUrl, generation, subscriberId },
     openedAt: shown?.openedAt ?? openedAt,
+    signedIn: shown?.verified?.header ?? null,
     attention: attention?.code ?? null,
     accepted: accepted.length,
   };
@@ -207,7 +208,7 @@ export function toListedSubscription(
 /** The list of subscriptions. Ids are not cut, since people copy them. */
 export const subscriptionColumns: Columns<ReturnType<typeof toListedSubscription>> = {
   ...{ account: 'account', 'event type': 'eventType', state: 'state' },
-  ...{ 'opened (UTC)': 'openedAt', subscriber: 'subscriberId', attention: 'attention' },
+  ...{ 'opened (UTC)': 'openedAt', subscriber: 'subscriberId', 'signed in': 'signedIn', attention: 'attention' },
 };
 
 const limit = 200;
@@ -246,6 +247,7 @@ export function subscriptionText(status: SubscriptionStatus): string {
 const generationColumns: Columns<GenerationStatus> = {
   ...{ generation: 'generation', state: 'state', subscriber: 'subscriberId' },
   ...{ 'created (UTC)': 'createdAt', 'opened (UTC)': 'openedAt', 'until (UTC)': 'until' },
+  'signed in': ({ verified }) => verified?.header ?? null,
 };
 
 const stillRegisteredLines = ({ stillRegistered }: { stillRegistered: string[] }): string[] =>

@@ -113,7 +113,3 @@ export const pointersWhere = (body: unknown, isWanted: (value: unknown) => boole
   valuesOf(body)
     .visits.flatMap(({ value, pointer }) => (pointer && isWanted(value) ? pointer : []))
     .slice(0, maxFields);
-
-/** The pointer to the first such value; null below a name that may be a value, undefined where there is none. */
-export const placeWhere = (body: unknown, isWanted: (value: unknown) => boolean): string | null | undefined =>
-  valuesOf(body).visits.find(({ value }) => isWanted(value))?.pointer;

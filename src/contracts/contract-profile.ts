@@ -35,20 +35,24 @@ const Operation = z.strictObject({
   repeatable: z.boolean().optional(),
 });
 
-const Verification = z.discriminatedUnion('mode', [
-  z.strictObject({ mode: z.literal('path') }),
-  z.strictObject({ mode: z.literal('header'), name: z.string().min(1) }),
-  z.strictObject({ mode: z.literal('body'), pointer: Pointer }),
-  z.strictObject({
-    mode: z.literal('hmac'),
-    header: z.string().min(1),
-    algorithm: z.literal('sha256').default('sha256'),
-    encoding: z.enum(['hex', 'base64']).default('hex'),
-    prefix: z.string().default(''),
-    /** Of a compressed body: the bytes as they came, or the unpacked ones. */
-    over: z.enum(['received', 'unpacked']).default('received'),
-  }),
-]);
+const Verification = z.discriminatedUnion(
+  'mode',
+  [
+    z.strictObject({ mode: z.literal('signed') }),
+    z.strictObject({ mode: z.literal('path') }),
+    z.strictObject({
+      mode: z.literal('hmac'),
+      header: z.string().min(1),
+      algorithm: z.literal('sha256').default('sha256'),
+      encoding: z.enum(['hex', 'base64']).default('hex'),
+      prefix: z.string().default(''),
+      /** Of a compressed body: the bytes as they came, or the unpacked ones. */
+      over: z.enum(['received', 'unpacked']).default('received'),
+    }),
+  ],
+  // Up to 0.2.0 there were the modes `header` and `body`, which no page of the service knows.
+  'must be signed, hmac or path; remove delivery.verification if it says header or body: the default, signed, finds the proof itself',
+);
 
 /** The shape of the contract profile: every fact about the service that may need correction, as data. */
 export const ContractProfileSchema = z.strictObject({

@@ -87,7 +87,7 @@ export const defaultContractProfile: ContractProfile = {
       eventTime: places('/timestamp /event_time'),
     },
   },
-  delivery: { verification: { mode: 'path' } },
+  delivery: { verification: { mode: 'signed' } },
   subscription: { body: {} },
   tokens: { businessEncoding: 'urlencoded', refreshEarlyMs: 60_000, fallbackLifetimeMs: 300_000 },
   statuses: {

@@ -11,6 +11,7 @@ export const troubleCodes = [
   'upstreamUnavailable',
   'outcomeUnknown',
   'subscriptionSilent',
+  'deliveriesUnverified',
 ] as const;
 
 /** About the ride, which is read as it should be. A person at the dispatch desk takes care of it. */

@@ -142,6 +142,7 @@ const troubles: Record<ReceiptTroubleCode, { needsPerson: boolean; paceMs: numbe
   upstreamUnavailable: { needsPerson: true, paceMs: minuteMs },
   outcomeUnknown: { needsPerson: true, paceMs: minuteMs },
   subscriptionSilent: { needsPerson: true, paceMs: minuteMs },
+  deliveriesUnverified: { needsPerson: true, paceMs: minuteMs },
   notReady: { needsPerson: false, paceMs: 10 * minuteMs },
   scopeRejected: { needsPerson: false, paceMs: 60 * minuteMs },
   forbidden: { needsPerson: false, paceMs: 60 * minuteMs },

@@ -6,7 +6,6 @@ import type { Forwarder } from '../webhooks/forward/forwarder.js';
 import type { OnForwarded } from '../webhooks/forward/routing.js';
 import type { Journal } from '../webhooks/journal/journal.js';
 import type { DeliveryFact, DeliveryKind } from '../webhooks/observer.js';
-import type { SecretPlace } from '../webhooks/verification.js';
 
 // Labels hold names from closed lists only, since each id or unknown word would make a series.
 
@@ -166,11 +165,6 @@ export function createIngressMetrics() {
     'Deliveries whose body had a shape that this process had not seen, by their answer.',
     kind,
   );
-  const secretSeen = counter(
-    'faretrail_secret_seen_total',
-    'Deliveries of mode path that the ingress searched for their secret, by the place where it stood.',
-    ['account', 'place'],
-  );
   const forwarded = counter('faretrail_forwarded_total', 'Deliveries that Temporal has taken, by their result.', kind);
   const failures = counter('faretrail_forward_failures_total', 'Failed forwarding attempts (retried).');
   let isOut = false;
@@ -188,7 +182,6 @@ export function createIngressMetrics() {
     },
     countNewShape: ({ account, eventType, outcome }: DeliveryKind): void =>
       newShapes.inc({ account, event_type: eventType, outcome }),
-    countSecretSeen: (account: string, place: SecretPlace): void => secretSeen.inc({ account, place }),
     countForwarded: (({ account, eventType }, outcome, count) =>
       forwarded.inc({ account, event_type: eventType, outcome }, count)) satisfies OnForwarded,
     countForwardFailure: (): void => failures.inc(),

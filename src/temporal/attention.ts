@@ -201,7 +201,9 @@ function commandFor({ kind, account, id, code }: Pick<RunInNeed, 'kind' | 'accou
     ride: code === 'outcomeUnknown' ? ['ride', 'resolve', account, id] : probe,
     subscription: [
       'subscription',
-      ...(code === 'subscriptionSilent' ? ['rotate', account, id] : ['list', '--account', account]),
+      ...(code === 'subscriptionSilent' || code === 'deliveriesUnverified'
+        ? ['rotate', account, id]
+        : ['list', '--account', account]),
     ],
     parked: ['delivery', 'route', account, id, '--order', 'ID'],
     account: ['doctor'],

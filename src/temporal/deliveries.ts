@@ -11,7 +11,7 @@ import type { CompanyReportInput } from '../domain/report.js';
 import { searchAttributeNames } from '../domain/search-attribute-names.js';
 import { followOrderId, parkedDeliveryId, subscriptionId } from '../domain/workflow-ids.js';
 import { type DeliveryPort, TemporalUnavailable } from '../webhooks/delivery-port.js';
-import { deliveryReceivedSignal } from '../workflows/messages.js';
+import { changesCountedSignal, deliveryReceivedSignal } from '../workflows/messages.js';
 import type { followOrder } from '../workflows/order/follow-order.js';
 import { isGrpc } from './run-errors.js';
 import { type FoundRun, runOf, unlessEnded } from './runs.js';
@@ -109,6 +109,8 @@ export function createDeliveryPort({ client, taskQueue, untracked }: DeliveryPor
       const memo = publishedAddresses(run.memo);
       return run.isOpen && memo ? memo : { accepted: [] };
     },
+    reportProofs: (key, counts) =>
+      inTime(() => runOf(client, subscriptionId(key)).signal(changesCountedSignal, counts)),
     ping: () => inTime(async () => void (await client.workflowService.getSystemInfo({}))),
   };
 }

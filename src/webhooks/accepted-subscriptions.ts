@@ -125,9 +125,10 @@ class CachedMemo {
 
   #whyGone = (): Acceptance => (this.#memo ? 'ended' : 'neverSubscribed');
 
-  #proofOf({ secrets, isSecretLost }: AcceptedGeneration): AcceptedProof {
+  #proofOf({ secrets, isSecretLost, verified }: AcceptedGeneration): AcceptedProof {
     const readable = secrets.map((sealed) => this.#secrets.get(sealed) ?? null).filter((secret) => secret !== null);
-    return { secrets: readable, isSecretLost, hasUnreadableSecret: readable.length < secrets.length };
+    const hasUnreadableSecret = readable.length < secrets.length;
+    return { secrets: readable, isSecretLost, hasUnreadableSecret, verified: verified ?? null };
   }
 
   /** One read. Resolves at its end, or after `longestWaitMs`. Its failures are not reported: a delivery can do without a memo. */

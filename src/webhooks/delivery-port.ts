@@ -4,6 +4,7 @@ import type { DeliveryAbout, DeliveryNotice, DeliveryResult } from '../domain/de
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
 import type { ParkedDeliveryInput } from '../domain/parked.js';
+import type { ProofCounts } from '../domain/subscription/proofs.js';
 import type { SubscriptionMemo } from '../domain/subscription/subscription.js';
 import type { FollowOrderKey, SubscriptionKey } from '../domain/workflow-ids.js';
 
@@ -30,6 +31,8 @@ export interface DeliveryPort {
   countParked(account: AccountName): Promise<number>;
   /** What the subscription accepts now; null if it never existed. */
   readSubscription(key: SubscriptionKey): Promise<SubscriptionMemo | null>;
+  /** Sends the run of the subscription what this ingress counted at one of its addresses. False: there is no open run. */
+  reportProofs(key: SubscriptionKey, counts: ProofCounts): Promise<boolean>;
   /** Resolves when Temporal answers. */
   ping(): Promise<void>;
 }
@@ -118,6 +121,7 @@ export function createThreadedDeliveries(start: () => Worker, onDeath: (error: u
     park: (delivery) => ask('park', delivery),
     countParked: (account) => ask('countParked', account),
     readSubscription: (key) => ask('readSubscription', key),
+    reportProofs: (key, counts) => ask('reportProofs', key, counts),
     ping: () => ask('ping'),
   };
 }

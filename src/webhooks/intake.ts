@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ageMs } from '../clock.js';
 import type { Delivery } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
+import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
 import { type Acceptance, type AcceptedSubscriptions, memoLifetimeMs } from './accepted-subscriptions.js';
 import type { Arrival } from './addresses.js';
@@ -10,8 +11,9 @@ import { type DeliveryCheck, ShareUsedUp } from './forward/routing.js';
 import { JournalError } from './journal/folder.js';
 import type { IngressObserver } from './observer.js';
 import type { IntakeOutcome } from './problems.js';
+import type { ProofRecord } from './proof-record.js';
 import { openContent, type RawDelivery, readRawDelivery, sealContent, unpack, unpackerOf } from './raw-delivery.js';
-import { type AcceptedProof, createSampling, findSecret, type Verification } from './verification.js';
+import type { AcceptedProof, Verdict, Verification } from './verification.js';
 
 /** Keeps deliveries: the journal, or Temporal if the journal is off. */
 export interface DeliveryStore {
@@ -25,9 +27,10 @@ interface IntakeParts {
   reader: BodyReader;
   subscriptions: AcceptedSubscriptions;
   verification: Verification;
+  proofs: ProofRecord;
   sealer: Pick<Sealer, 'seal'>;
   store: DeliveryStore;
-  observer: Pick<IngressObserver, 'body' | 'secretSeen' | 'failure'>;
+  observer: Pick<IngressObserver, 'body' | 'failure'>;
 }
 
 /** The answer to the sender. Every 202 holds `deliveryId`. */
@@ -42,26 +45,20 @@ export type TakeDelivery = (arrival: Arrival, headers: IncomingHttpHeaders, rawB
 /** The pipeline of a delivery, apart from HTTP. */
 export function createIntake(parts: IntakeParts): TakeDelivery {
   const { subscriptions, verification, observer } = parts;
-  const isSampled = createSampling();
+  const judge = createJudging(parts);
 
   async function takeReadable(arrival: Arrival, delivery: RawDelivery): Promise<IntakeAnswer> {
-    let acceptance = await subscriptions.acceptanceOf(arrival, arrival.generation);
-    let outcome = toOutcome(acceptance, delivery, verification);
-    if (outcome === 'wrongSecret' || outcome === 'noSecretYet') {
+    const { generation } = arrival;
+    let judged = judge(arrival, generation, delivery, await subscriptions.acceptanceOf(arrival, generation));
+    if (judged === 'noSecretYet' || (judged === 'wrongSecret' && !verification.isLearned)) {
       // The run may have stored the secret since the ingress last read the memo.
       const readWithinMs = ageMs(arrival.arrivedAt) + memoLifetimeMs;
-      acceptance = await subscriptions.acceptanceOf(arrival, arrival.generation, { readWithinMs });
-      outcome = toOutcome(acceptance, delivery, verification);
+      const acceptance = await subscriptions.acceptanceOf(arrival, generation, { readWithinMs });
+      judged = judge(arrival, generation, delivery, acceptance);
     }
-    if (outcome !== 'accepted' && outcome !== 'unchecked') return { outcome };
-    if (typeof acceptance === 'object') lookForSecret(arrival, delivery, acceptance);
-    return await keep(arrival, delivery, outcome === 'accepted');
-  }
-
-  function lookForSecret(arrival: Arrival, delivery: RawDelivery, { secrets }: AcceptedProof): void {
-    const { account, eventType, generation } = arrival;
-    if (verification.needsSecret || secrets.length === 0 || !isSampled(`${account}/${eventType}/${generation}`)) return;
-    observer.secretSeen(arrival, findSecret(delivery, secrets));
+    if (judged === 'unknown') return await keep(arrival, delivery, false);
+    if (judged === 'verified' || judged === 'admitted') return await keep(arrival, delivery, true);
+    return { outcome: judged };
   }
 
   async function keep(arrival: Arrival, raw: RawDelivery, isChecked: boolean): Promise<IntakeAnswer> {
@@ -82,7 +79,12 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
 
   /** With its content for a person, or for a later check of the generation that it came to. */
   async function withContent(delivery: Delivery, at: Arrival, raw: RawDelivery, isChecked: boolean): Promise<Delivery> {
-    const sealed = await sealContent(parts.sealer, delivery, raw, isChecked ? [] : verification.headers);
+    const sealed = await sealContent(
+      parts.sealer,
+      delivery,
+      raw,
+      isChecked ? [] : verification.headersToCheck(raw.headers),
+    );
     return isChecked ? { ...delivery, sealed } : { ...delivery, sealed, uncheckedGeneration: at.generation };
   }
 
@@ -103,11 +105,24 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
   };
 }
 
-function toOutcome(acceptance: Acceptance, delivery: RawDelivery, verification: Verification): IntakeOutcome {
-  if (acceptance === 'unknown') return 'unchecked';
-  if (typeof acceptance === 'string') return acceptance;
-  const verdict = verification.verify(delivery, acceptance);
-  return verdict === 'verified' ? 'accepted' : verdict;
+type JudgingParts = Pick<IntakeParts, 'verification' | 'proofs'>;
+
+/** Makes the one judgement of a delivery, for its arrival and for the later check. In mode `signed` each judgement counts: from the first
+ *  verified delivery of a generation on, this process refuses those without a proof. */
+function createJudging({ verification, proofs }: JudgingParts) {
+  return (
+    key: SubscriptionKey,
+    generation: string,
+    delivery: RawDelivery,
+    acceptance: Acceptance,
+  ): Verdict | Exclude<Acceptance, AcceptedProof> => {
+    if (typeof acceptance === 'string') return acceptance;
+    const published = acceptance.verified;
+    const verified = published ?? proofs.find(key, generation);
+    const judgement = verification.verify(delivery, { ...acceptance, verified });
+    if (verification.isLearned) proofs.note(key, generation, judgement, published);
+    return judgement.verdict;
+  };
 }
 
 function toFailure(error: unknown): IntakeOutcome {
@@ -117,7 +132,7 @@ function toFailure(error: unknown): IntakeOutcome {
   return code === 'JournalUnwritable' ? 'journalUnwritable' : 'unavailable';
 }
 
-interface LaterCheckParts extends Pick<IntakeParts, 'subscriptions' | 'verification'> {
+interface LaterCheckParts extends JudgingParts, Pick<IntakeParts, 'subscriptions'> {
   sealer: Pick<Sealer, 'unseal'>;
 }
 
@@ -125,7 +140,10 @@ interface LaterCheckParts extends Pick<IntakeParts, 'subscriptions' | 'verificat
  * Makes the check that the ingress skipped while Temporal did not answer. It applies what the subscription accepted when the delivery came. Throws `FaretrailError` `CheckNotPossibleYet` while it cannot tell whether
  * the delivery is genuine, or `SealingError` when our keys do not open the delivery.
  */
-export function createLaterCheck({ subscriptions, verification, sealer }: LaterCheckParts): DeliveryCheck {
+export function createLaterCheck(parts: LaterCheckParts): DeliveryCheck {
+  const { subscriptions, verification, sealer } = parts;
+  const judge = createJudging(parts);
+
   async function readAgain(delivery: Delivery): Promise<RawDelivery> {
     const { unpacked, ...content } = await openContent(sealer, delivery, delivery.sealed ?? '');
     const raw = readRawDelivery(content, unpacked);
@@ -144,7 +162,7 @@ export function createLaterCheck({ subscriptions, verification, sealer }: LaterC
     if (acceptance === 'neverSubscribed') return acceptance;
     if (acceptance === 'ended') return 'endedGeneration';
     if (!verification.needsSecret || acceptance.isSecretLost) return null;
-    const verdict = verification.verify(await readAgain(delivery), acceptance);
+    const verdict = judge(delivery, generation, await readAgain(delivery), acceptance);
     if (verdict === 'noSecretYet') throw notKnownYet();
     return verdict === 'wrongSecret' ? verdict : null;
   };

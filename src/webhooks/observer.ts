@@ -4,7 +4,6 @@ import { bodyShape, shapeLines } from '../contracts/body-shape.js';
 import { readIncomingJson } from '../contracts/json.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import { type IntakeOutcome, isRefused } from './problems.js';
-import type { SecretPlace, SecretSighting } from './verification.js';
 
 /** The account and event type of a request, both empty unless its address is ours, and its answer. */
 export interface DeliveryKind {
@@ -24,7 +23,6 @@ interface ObserverPorts {
   metrics: {
     countDelivery(fact: DeliveryFact): void;
     countNewShape(kind: DeliveryKind): void;
-    countSecretSeen(account: string, place: SecretPlace): void;
   };
   monotonic?: MonotonicClock;
 }
@@ -32,12 +30,8 @@ interface ObserverPorts {
 /** Receives what happens in the ingress. No call throws. */
 export type IngressObserver = ReturnType<typeof createObserver>;
 
-/** Header names come from outside. */
-const maxPlaces = 100;
-
 /** Makes metrics and log lines of what happens, without any secret or value of a request. No sender can fill the log. */
 export function createObserver({ logger, metrics, monotonic = monotonicMs }: ObserverPorts) {
-  const places = new Set<string>();
   const countUntold = createPace(monotonic);
   const newShapeOf = createShapeMemory(monotonic);
   return {
@@ -56,13 +50,10 @@ export function createObserver({ logger, metrics, monotonic = monotonicMs }: Obs
       metrics.countNewShape(kind);
       if (shape !== 'notShown') logger.info({ ...kind, shape }, 'a delivery had a body of a new shape');
     },
-    /** In mode `path`: where a searched delivery held its secret. */
-    secretSeen({ account, eventType }: SubscriptionKey, sighting: SecretSighting): void {
-      metrics.countSecretSeen(account, sighting.place);
-      const place = `${account}/${eventType}/${sighting.place}/${sighting.at}`;
-      if (places.has(place) || places.size >= maxPlaces) return;
-      places.add(place);
-      logger.info({ account, eventType, ...sighting }, 'where the secret of a delivery was seen');
+    /** A delivery was verified by a header in which this process had seen no proof at that address. The sender chose the name, but only the
+     *  service knows the secret. */
+    verified({ account, eventType }: SubscriptionKey, found: { generation: string; header: string }): void {
+      logger.info({ account, eventType, ...found }, 'deliveries carry a valid signature in this header');
     },
     /** A request failed in an unexpected way. */
     failure: (error: unknown): void => logger.error({ err: error }, 'a request failed'),

@@ -6,6 +6,7 @@ import type { OrderChange, OrderTrail } from '../domain/order/trail.js';
 import type { ParkedDelivery, RoutedDelivery } from '../domain/parked.js';
 import type { CompanyReport } from '../domain/report.js';
 import type { RideStanding } from '../domain/ride/ride.js';
+import type { ProofCounts } from '../domain/subscription/proofs.js';
 import type { ChangeCounts } from '../domain/subscription/state.js';
 import type { SubscriptionEnd, SubscriptionStatus } from '../domain/subscription/status.js';
 import type { RenewalRequest, TokenLease } from '../domain/token-lease.js';
@@ -45,8 +46,11 @@ export const watchToldSignal = defineSignal<[WatchTold]>('watchTold');
 /** What the worker with the watch told last. */
 export const watchStatusQuery = defineQuery<WatchStatus>('watchStatus');
 
-/** What the watch of the account found of the changes of its orders. Internal. */
-export const changesCountedSignal = defineSignal<[ChangeCounts]>('changesCounted');
+/**
+ * Counts for a subscription, in one of two forms: what the watch of the account found of the changes of its orders (`ChangeCounts`), or the
+ * deliveries that an ingress verified and refused at one address (`ProofCounts`). The run ignores any other form. Internal.
+ */
+export const changesCountedSignal = defineSignal<[ChangeCounts | ProofCounts]>('changesCounted');
 
 /** The trail as the run knows it. */
 export const orderTrailQuery = defineQuery<OrderTrail>('orderTrail');

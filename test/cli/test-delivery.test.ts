@@ -38,7 +38,10 @@ const generation = (change: Partial<AcceptedGeneration> = {}): AcceptedGeneratio
   ...{ generation: 'mabc1', until: null, secrets: [], isSecretLost: false, ...change },
 });
 const older = generation({ generation: 'old1', until: '2999-01-01T00:00:00Z', secrets: [sealed] });
-const inHeader = { mode: 'header', name: 'x-check' } as const;
+const byMac: VerificationSettings = {
+  ...{ mode: 'hmac', header: 'X-Mac', algorithm: 'sha256', encoding: 'base64', prefix: 'sha256=', over: 'received' },
+};
+const verified = { header: 'x-found', at: '2031-05-01T10:00:00.000Z', reportEveryMs: 3_600_000 };
 
 interface Given {
   /** What the memo of the subscription says; null: it has none. */
@@ -95,28 +98,30 @@ describe('the test delivery', () => {
     expect(receiver.received[0]?.json).toEqual(report);
   });
 
-  const modes: VerificationSettings[] = [
-    { mode: 'path' },
-    { mode: 'header', name: 'X-Check' },
-    { mode: 'body', pointer: '/auth/secret_id' },
-    { mode: 'hmac', header: 'X-Mac', algorithm: 'sha256', encoding: 'base64', prefix: 'sha256=', over: 'received' },
-  ];
+  const modes: VerificationSettings[] = [{ mode: 'path' }, { mode: 'signed' }, byMac];
   it.each(modes)('is verified by the ingress in mode $mode, and by no other secret', async (verification) => {
-    await run({ accepted: [generation({ secrets: [sealed] })], verification });
-    const { headers, body: rawBody, json } = receiver.received[0] ?? expect.fail('no delivery came');
+    await run({ accepted: [generation({ secrets: [sealed], verified })], verification });
+    const { headers, body: rawBody } = receiver.received[0] ?? expect.fail('no delivery came');
     const verdict = (secret: string) =>
       createVerification(verification).verify(
-        { headers, rawBody, unpacked: rawBody, body: json },
-        { secrets: [toDeliverySecret(secret)], isSecretLost: false, hasUnreadableSecret: false },
-      );
-    expect(verdict(secretId)).toBe('verified');
-    expect(verdict('another')).toBe(verification.mode === 'path' ? 'verified' : 'wrongSecret');
+        { headers, rawBody, unpacked: rawBody },
+        { secrets: [toDeliverySecret(secret)], isSecretLost: false, hasUnreadableSecret: false, verified },
+      ).verdict;
+    expect(verdict(secretId)).toBe(verification.mode === 'path' ? 'admitted' : 'verified');
+    expect(verdict('another')).toBe(verification.mode === 'path' ? 'admitted' : 'wrongSecret');
+  });
+
+  it('is not signed before the service has signed one: it would make signatures compulsory', async () => {
+    await run({ accepted: [generation({ secrets: [sealed] })] });
+    expect(JSON.stringify(receiver.received[0]?.headers)).not.toContain('sha256=');
+    await run({ accepted: [generation({ secrets: [sealed], verified })] });
+    expect(receiver.received[1]?.headers).toMatchObject({ 'x-found': expect.stringMatching(/^sha256=/) });
   });
 
   it('carries no secret where it was lost', async () => {
     const accepted = [generation({ isSecretLost: true })];
-    expect((await run({ accepted, verification: { mode: 'body', pointer: '/s' } })).exitCode).toBe(0);
-    expect(receiver.received[0]?.json).not.toHaveProperty('s');
+    expect((await run({ accepted, verification: byMac })).exitCode).toBe(0);
+    expect(receiver.received[0]?.headers).not.toHaveProperty('x-mac');
   });
 
   it('goes where the settings say: to the public URL, else to the ingress on this machine', async () => {
@@ -132,12 +137,12 @@ describe('the test delivery', () => {
 describe('the command sends no delivery and names the remedy', () => {
   const toSubscribe = 'faretrail subscription create business status_changed';
   const otherKeys = { FARETRAIL_WEBHOOK_KEYS: `k9:${encodedKey(9)}` };
-  const withSecret = { accepted: [generation({ secrets: [sealed] })], verification: inHeader };
+  const withSecret = { accepted: [generation({ secrets: [sealed] })], verification: byMac };
 
   it.each<[string, Given, string, string]>([
     ['the account has not subscribed', { accepted: null }, 'NotSubscribed', toSubscribe],
     ['the subscription has ended', { accepted: [] }, 'NotSubscribed', toSubscribe],
-    ['the secret is not known yet', { verification: inHeader }, 'NotInPlace', ''],
+    ['the secret is not known yet', { verification: byMac }, 'NotInPlace', ''],
     ['its keys fit no secret', { ...withSecret, env: otherKeys }, 'ContentUnreadable', 'FARETRAIL_WEBHOOK_KEYS'],
     ['it has no webhook keys', { env: { FARETRAIL_WEBHOOK_KEYS: '' } }, 'InvalidInput', 'FARETRAIL_WEBHOOK_KEYS'],
   ])('when %s', async (_, given, code, words) => {
@@ -162,7 +167,7 @@ describe('the answer', () => {
 
   it.each([200, 404])('that is no ingress (%i) is never printed: it may hold address or secret', async (status) => {
     answerWith(status, { deliveryId: secretId, detail: 'mabc1.' });
-    const { stdout, stderr } = await run({ accepted: [generation({ secrets: [sealed] })], verification: inHeader });
+    const { stdout, stderr } = await run({ accepted: [generation({ secrets: [sealed] })], verification: byMac });
     expect(stdout + stderr).not.toMatch(/mabc1|5b1f0c1e|webhooks/);
   });
 });

@@ -46,6 +46,8 @@ describe('a contract file', () => {
     expect(parseContractProfile({ ...overrides, delivery: { verification } })).toEqual(expected);
     expect(defaultContractProfile).toEqual(before);
     expect(problemsOf({ delivery: { verification: {} } })).toContain('delivery.verification.mode');
+    const gone = { delivery: { verification: { mode: 'header', name: 'x' } } };
+    expect(problemsOf(gone)).toContain('delivery.verification.mode: must be signed, hmac or path; remove');
   });
 
   it('has every bad field listed by its path', () => {
@@ -113,7 +115,7 @@ describe('the overrides of a profile', () => {
     ],
     ['pointers', { pointers: { orderStatus: { status: ['/a'] } } }],
     ['a verified operation', { operations: { orderStatus: { source: 'verified', verifiedOn: '2026-05-01' } } }],
-    ['a verification as a whole', { delivery: { verification: { mode: 'body', pointer: '/secret_id' } } }],
+    ['a verification as a whole', { delivery: { verification: { mode: 'path' } } }],
   ])('are the file again that changed %s', (_, file) => {
     expect(overridesOf(parseContractProfile(file))).toEqual(file);
   });

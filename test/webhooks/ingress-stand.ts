@@ -1,8 +1,10 @@
+import { createHmac } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import type { ContractProfile } from '../../src/contracts/contract-profile.js';
 import { defaultContractProfile } from '../../src/contracts/default-contract-profile.js';
 import type { Delivery } from '../../src/domain/delivery.js';
 import { toAccountName } from '../../src/domain/keys.js';
+import type { ProofCounts } from '../../src/domain/subscription/proofs.js';
 import type { AcceptedGeneration, EventType, SubscriptionMemo } from '../../src/domain/subscription/subscription.js';
 import { type SubscriptionKey, subscriptionId } from '../../src/domain/workflow-ids.js';
 import { createIngressMetrics } from '../../src/observability/metrics.js';
@@ -15,14 +17,28 @@ import { createAddresses } from '../../src/webhooks/addresses.js';
 import { createBodyReader } from '../../src/webhooks/body-reader.js';
 import { createIntake, createLaterCheck } from '../../src/webhooks/intake.js';
 import type { DeliveryFact, IngressObserver } from '../../src/webhooks/observer.js';
+import { createProofRecord } from '../../src/webhooks/proof-record.js';
 import { type Deadlines, startIngressServer } from '../../src/webhooks/server.js';
-import type { SecretSighting } from '../../src/webhooks/verification.js';
 import { createVerification, type VerificationSettings } from '../../src/webhooks/verification.js';
 
 export const account = toAccountName('business');
 export const businessId = '7b0c1d7e-5a53-4d7e-9d0c-1f2a3b4c5d6e';
 export const secretId = '0b1f6c0e-93a4-4f0d-8c57-5e2d1c0b9a88';
 export const webhookKeys: KeyRing = [createNamedKey('w1', new Uint8Array(32).fill(7))];
+
+/** A signature is compulsory from the first delivery on. */
+export const byMac = {
+  mode: 'hmac',
+  header: 'X-Mac',
+  algorithm: 'sha256',
+  encoding: 'base64',
+  prefix: 'sha256=',
+  over: 'received',
+} as const;
+
+/** The signature as the service makes it (published.md 2.1). */
+export const signatureOf = (body: string | Uint8Array, key = secretId): string =>
+  `sha256=${createHmac('sha256', key).update(body).digest('base64')}`;
 
 interface StandOptions {
   verification?: VerificationSettings;
@@ -59,7 +75,7 @@ export async function aStand(options: StandOptions = {}): Promise<IngressStand> 
 export async function startIngressStand(options: StandOptions = {}) {
   const sealer = createSealer(webhookKeys);
   const paths = createWebhookPaths(webhookKeys);
-  const verification = createVerification(options.verification ?? { mode: 'path' });
+  const verification = createVerification(options.verification ?? defaultContractProfile.delivery.verification);
   /** What each subscription accepts. */
   const memos = new Map<string, SubscriptionMemo | Error>();
   for (const eventType of ['status_changed', 'business_report'] as const)
@@ -76,21 +92,26 @@ export async function startIngressStand(options: StandOptions = {}) {
   const { registry } = createIngressMetrics();
   const observed = {
     facts: [] as DeliveryFact[],
-    sightings: [] as SecretSighting[],
+    headers: [] as string[],
+    reports: [] as ProofCounts[],
     failures: [] as unknown[],
     bodies: [] as string[],
   };
   const observer: IngressObserver = options.observer ?? {
     delivery: (fact) => void observed.facts.push(fact),
     body: (_key, outcome, body) => void observed.bodies.push(`${outcome} ${body}`),
-    secretSeen: (_key, sighting) => void observed.sightings.push(sighting),
+    verified: (_key, { header }) => void observed.headers.push(header),
     failure: (error) => void observed.failures.push(error),
     notForwarded: () => undefined,
   };
   const { pointers, statuses } = defaultContractProfile;
   const delivery = { ...pointers.delivery, ...options.pointers };
   const reader = createBodyReader({ pointers: { ...pointers, delivery }, statuses });
-  const takeDelivery = createIntake({ reader, subscriptions, verification, sealer, store, observer });
+  const proofs = createProofRecord({
+    report: async (_key, counts) => observed.reports.push(counts) > 0,
+    onVerified: observer.verified,
+  });
+  const takeDelivery = createIntake({ reader, subscriptions, verification, proofs, sealer, store, observer });
   const server = await startIngressServer({
     ...{ host: '127.0.0.1', port: 0, takeDelivery, observer },
     addresses: createAddresses({
@@ -108,7 +129,7 @@ export async function startIngressStand(options: StandOptions = {}) {
     ...{ url, paths, sealer, store, memos, addressOf, ...observed },
     /** How many memos the ingress has read so far. */
     reads: () => reads,
-    laterCheck: createLaterCheck({ subscriptions, verification, sealer }),
+    laterCheck: createLaterCheck({ subscriptions, verification, proofs, sealer }),
     post: (body: string | Uint8Array, { address = addressOf(), ...init }: RequestInit & { address?: string } = {}) =>
       send(address, body, init),
     close: () => server.close(),

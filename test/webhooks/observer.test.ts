@@ -3,7 +3,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/observability/logging.js';
 import { createIngressMetrics } from '../../src/observability/metrics.js';
 import { createObserver } from '../../src/webhooks/observer.js';
-import { account, aStand, secretId } from './ingress-stand.js';
+import { account, aStand, byMac, secretId } from './ingress-stand.js';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -62,7 +62,7 @@ it('a new shape of a body is one line with names and types, and is counted', asy
 });
 
 it('a refused delivery leaves its shape, and a line with the outcome', async () => {
-  const stand = await aLoggingStand({ verification: { mode: 'header', name: 'X-Secret' } });
+  const stand = await aLoggingStand({ verification: byMac });
   await stand.post('{"order_id":1}');
   await stand.post('no JSON');
   await stand.post('{}', { headers: { 'content-encoding': 'zstd' } });

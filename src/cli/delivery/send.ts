@@ -19,7 +19,7 @@ import { clip, paint } from '../text.js';
 
 const help = `
 Sends one delivery as the service would: to the newest address of the
-subscription, with its secret where the contract profile looks for it. Each one
+subscription, signed where the contract profile expects a signature. Each one
 is new, never a duplicate. The command needs the FARETRAIL_WEBHOOK_KEYS of the
 ingress. It sends to FARETRAIL_PUBLIC_URL, else to the ingress of these
 settings. It never shows the address or the secret.`;
@@ -64,16 +64,17 @@ export async function sendDelivery(session: Session, given: SendGiven): Promise<
   const base = ingressUrl(session.config);
   const where = 'missing; FARETRAIL_INGRESS_PORT does not tell where the ingress listens';
   if (base === null) throw new InvalidInput(`FARETRAIL_PUBLIC_URL: ${where}`);
-  const { mode } = profile.delivery.verification;
-  const { generation, secrets, isSecretLost } = await readNewest(session, given);
-  if (mode !== 'path' && !isSecretLost && secrets.length === 0) {
+  const { verification } = profile.delivery;
+  const { generation, secrets, isSecretLost, verified } = await readNewest(session, given);
+  const signing = signingOf(verification, verified?.header);
+  if (signing !== null && !isSecretLost && secrets.length === 0) {
     const remedy = session.commandLine('subscription', 'list');
     throw new CliFailure('NotInPlace', `the secret of its newest address is not known yet; look later: ${remedy}`);
   }
-  const [sealed] = mode === 'path' ? [] : secrets;
+  const [sealed] = signing === null ? [] : secrets;
   const unsealed = sealed && createSealer(webhookKeys).unseal(sealed, subscriptionId(given)).catch(tellUnreadable);
   const businessId = accounts.find(({ name }) => name === account)?.businessId;
-  const delivery = writeTestDelivery({ ...given, businessId }, profile, await unsealed);
+  const delivery = writeTestDelivery({ ...given, businessId }, profile, toProof(signing, await unsealed));
   const path = createWebhookPaths(webhookKeys).pathOf({ account, eventType, generation });
   return tellAnswer(session, base, await post(base, path, delivery));
 }
@@ -132,11 +133,11 @@ type Verification = ContractProfile['delivery']['verification'];
 
 type TestFacts = Omit<SendGiven, 'account'> & { businessId: string | undefined };
 
-/** Writes each value where the profile reads it. The delivery holds the secret, so never show it. No secret: the subscription has lost it. */
+/** Writes each value where the profile reads it. */
 function writeTestDelivery(
   { eventType, order, status, businessId }: TestFacts,
-  { pointers, delivery: { verification } }: Pick<ContractProfile, 'pointers' | 'delivery'>,
-  secret: string | undefined,
+  { pointers }: Pick<ContractProfile, 'pointers'>,
+  proofOf: (body: string) => Record<string, string>,
 ): { headers: Record<string, string>; body: string } {
   const places: [pointer: string | undefined, value: string | undefined][] = [
     [pointers.delivery.eventType[0], eventType],
@@ -144,28 +145,35 @@ function writeTestDelivery(
     [pointers.delivery.status[0], status],
     [pointers.delivery.businessId[0], businessId],
     ['/timestamp', iso(wallMs())], // makes each test delivery a new one
-    [verification.mode === 'body' ? verification.pointer : undefined, secret],
   ];
   let content: object = {};
   for (const [pointer, value] of places)
     if (pointer && value !== undefined) content = withValue(content, pointerTokens(pointer) ?? [], value);
   const body = JSON.stringify(content);
-  return { headers: { 'content-type': 'application/json', ...proof(body, verification, secret) }, body };
+  return { headers: { 'content-type': 'application/json', ...proofOf(body) }, body };
 }
 
-function proof(body: string, verification: Verification, secret: string | undefined): Record<string, string> {
-  if (secret === undefined) return {};
+/** How a delivery is signed; null: its address is its proof. */
+type Signing = Pick<Extract<Verification, { mode: 'hmac' }>, 'header' | 'encoding' | 'prefix'>;
+
+/** In mode `signed` the first signature makes signatures compulsory, in whatever header. So before the service has signed one, the test is
+ *  sent without. */
+function signingOf(verification: Verification, header: string | undefined): Signing | null {
   switch (verification.mode) {
-    case 'header':
-      return { [verification.name]: secret };
-    case 'hmac': {
-      const { header, algorithm, encoding, prefix } = verification;
-      return { [header]: `${prefix}${createHmac(algorithm, secret).update(body).digest(encoding)}` };
-    }
+    case 'signed':
+      return header === undefined ? null : { header, encoding: 'base64', prefix: 'sha256=' };
+    case 'hmac':
+      return verification;
     case 'path':
-    case 'body':
-      return {};
+      return null;
   }
+}
+
+/** No secret: the subscription has lost it. */
+function toProof(signing: Signing | null, secret: string | undefined): (body: string) => Record<string, string> {
+  if (signing === null || secret === undefined) return () => ({});
+  const { header, encoding, prefix } = signing;
+  return (body) => ({ [header]: `${prefix}${createHmac('sha256', secret).update(body).digest(encoding)}` });
 }
 
 function withValue(parent: object, [name = '', ...rest]: readonly string[], value: string): object {

@@ -13,6 +13,7 @@ const remedies: Readonly<Record<AttentionCode, string>> = {
   outcomeUnknown: 'Check with the service if the order exists, then resolve the ride.',
   orderNotFound: 'Check the order id with whoever gave it. Stop the order if it is wrong.',
   subscriptionSilent: 'Nothing to do for a ride: changes are found by reading. Tell the person who runs faretrail.',
+  deliveriesUnverified: 'Nothing to do for a ride: changes are found by reading. Tell the person who runs faretrail.',
   unreadableStatus: tellOperator,
   credentialsRejected: tellOperator,
   scopeRejected: tellOperator,

@@ -12,12 +12,12 @@ const ChangeCountsSchema = s.answerOf({
   delivered: s.wholeNumber(0),
   from: PublishedInstantSchema,
 });
-/** Argument of the signal `changesCounted`: what the watch counted since the ISO instant `from`. */
+/** First form of the argument of `changesCounted`: what the watch counted since the ISO instant `from`. */
 export type ChangeCounts = s.Read<typeof ChangeCountsSchema>;
 /** How the watch of the account found the changes of its orders. */
 export type OrderCounts = Omit<ChangeCounts, 'from'>;
 
-/** Reads the argument of `changesCounted`, which any program may send; null for anything else. */
+/** Reads that form, which any program may send; null for anything else. */
 export const readChangeCounts = (value: unknown): ChangeCounts | null => s.readOr(ChangeCountsSchema, value, null);
 
 /** One subscriber as the service registered it. Times are texts as they came: a `Date` does not hold fractions with nine digits. */
@@ -25,6 +25,18 @@ export interface RegisteredSubscriber {
   id: string;
   createdAt: string | null;
   updatedAt: string | null;
+}
+
+/** What a run knows of the signature of an address's deliveries. */
+export interface GenerationProof {
+  /** Name of the header, in lower case. */
+  header: string;
+  /** ISO instant of the first verified delivery. */
+  at: string;
+  /** ISO instant up to which a delivery was verified, by the reports. */
+  until: string;
+  /** Refused deliveries since then. */
+  refused: number;
 }
 
 /** One address that we have asked, or ask, the service to deliver to. */
@@ -43,6 +55,8 @@ export interface SubscriptionGeneration {
   sealedSecret: string | null;
   /** ISO instant from which it is refused; null while nothing has replaced it. */
   until: string | null;
+  /** Absent: no delivery there has been verified yet. */
+  proof?: GenerationProof;
 }
 
 /** The state of a subscription. Plain JSON, handed from run to run; no secret is in clear. */
@@ -53,6 +67,8 @@ export interface SubscriptionState extends SubscriptionKey {
   /** What keeps us from subscribing. */
   trouble: Attention | null;
   silence: Attention | null;
+  /** Deliveries come, and none is verified. Absent in the state of runs up to 0.2.0. */
+  unverified?: Attention | null;
   /** Failed requests in a row; null: the last one did not surely fail. */
   streak: FailureStreak | null;
   /** Requests so far, in the whole chain of runs. */
@@ -123,7 +139,7 @@ export function withSubscriber(
         ? { ...one, stage: 'registered', registeredAt: iso(now), subscriber, sealedSecret }
         : { ...one, until: iso(one.until === null ? graceEnd : Math.min(Date.parse(one.until), graceEnd)) },
   );
-  return { ...state, generations, trouble: null, streak: null, unclearInRow: 0 };
+  return { ...state, generations, trouble: null, unverified: null, streak: null, unclearInRow: 0 };
 }
 
 /** The service may have registered the requested address, so it stays open, checked by its path alone. The next request need not
@@ -159,8 +175,9 @@ export function withStillRegistered(state: SubscriptionState, ids: string[]): Su
   return { ...state, stillRegistered };
 }
 
-/** What the run shows. Trouble with subscribing explains silence, so it comes first. */
-export const attentionOf = ({ trouble, silence }: SubscriptionState): Attention | null => trouble ?? silence;
+/** The attention that the run publishes. Trouble with subscribing and refused deliveries explain silence, so they come first. */
+export const attentionOf = ({ trouble, unverified, silence }: SubscriptionState): Attention | null =>
+  trouble ?? unverified ?? silence;
 
 /** The window in which counts matter is so many times as long as the watch of the subscription says: a day. */
 const windowLooks = 24;

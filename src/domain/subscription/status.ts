@@ -3,7 +3,13 @@ import type { AccountName } from '../keys.js';
 import { attentionLines, cell, second, tableOf } from '../markdown.js';
 import * as s from '../schema.js';
 import { attentionOf, currentGeneration, type SubscriptionGeneration, type SubscriptionState } from './state.js';
-import type { AcceptedGeneration, EventType, SubscriptionMemo } from './subscription.js';
+import {
+  type AcceptedGeneration,
+  type EventType,
+  type SubscriptionInput,
+  type SubscriptionMemo,
+  silenceWatchOf,
+} from './subscription.js';
 
 const GenerationStatusSchema = s.answerOf({
   generation: s.answered(),
@@ -18,6 +24,10 @@ const GenerationStatusSchema = s.answerOf({
   createdAt: s.nullable(s.answered(), 'As it came from the service.'),
   updatedAt: s.nullable(s.answered(), 'As it came from the service.'),
   isSecretKnown: s.flag,
+  verified: s.nullable(
+    s.answerOf({ header: s.answered('In lower case.'), at: s.answered('Of the first one.') }),
+    'The header with the signature of its deliveries; null before the first verified one.',
+  ),
 });
 /** One address of a subscription as people see it, without its path and secret. Instants are ISO 8601 UTC. */
 export type GenerationStatus = s.Read<typeof GenerationStatusSchema>;
@@ -64,6 +74,7 @@ const toGenerationStatus = ({ stage, sealedSecret, subscriber, ...one }: Subscri
   createdAt: subscriber?.createdAt ?? null,
   updatedAt: subscriber?.updatedAt ?? null,
   isSecretKnown: sealedSecret !== null,
+  verified: one.proof ? { header: one.proof.header, at: one.proof.at } : null,
 });
 
 /** A subscription as people see it. */
@@ -77,17 +88,21 @@ export const toSubscriptionStatus = (state: SubscriptionState, isEnded: boolean)
   attention: attentionOf(state),
 });
 
-const toAccepted = ({ generation, until, stage, sealedSecret }: SubscriptionGeneration): AcceptedGeneration => ({
+const toAccepted = (
+  { generation, until, stage, sealedSecret, proof }: SubscriptionGeneration,
+  reportEveryMs: number,
+): AcceptedGeneration => ({
   generation,
   until,
   secrets: sealedSecret === null ? [] : [sealedSecret],
   // During the request the secret is on its way, and not lost.
   isSecretLost: stage !== 'requested' && sealedSecret === null,
+  ...(proof && { verified: { header: proof.header, at: proof.at, reportEveryMs } }),
 });
 
 /** The memo for the ingress. */
-export const toSubscriptionMemo = ({ generations }: SubscriptionState): SubscriptionMemo => ({
-  accepted: generations.map(toAccepted),
+export const toSubscriptionMemo = ({ generations }: SubscriptionState, input: SubscriptionInput): SubscriptionMemo => ({
+  accepted: generations.map((one) => toAccepted(one, silenceWatchOf(input).everyMs)),
 });
 
 const shownGenerations = 30;
@@ -106,8 +121,17 @@ export function describeSubscription(status: SubscriptionStatus): string {
       second(one.until ?? '-'),
       cell(one.subscriberId ?? '-'),
       one.isSecretKnown ? 'yes' : 'no',
+      cell(one.verified?.header ?? '-'),
     ]);
-  const head = ['address', 'state', 'opened (UTC)', 'accepted until (UTC)', 'subscriber', 'secret known'];
+  const head = [
+    'address',
+    'state',
+    'opened (UTC)',
+    'accepted until (UTC)',
+    'subscriber',
+    'secret known',
+    'signed in header',
+  ];
   return [
     `**${status.state}**: ${cell(status.eventType)} to ${cell(status.publicUrl, 200)}`,
     ...attentionLines(attention),

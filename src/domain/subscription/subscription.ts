@@ -81,6 +81,17 @@ export const generationPattern = /^[0-9a-z]{1,16}$/;
 /** Its name is a number in base 36, greater than those of all earlier addresses of the subscription. */
 export const numberOfGeneration = (generation: string): number => Number.parseInt(generation, 36);
 
+const VerifiedProofSchema = s.answerOf({
+  // The header that held the proof of the latest delivery whose header was another one, in lower case.
+  header: s.answered(),
+  // ISO instant of the first verified delivery, as the ingress saw it.
+  at: PublishedInstantSchema,
+  // How often an ingress reports its counts at most.
+  reportEveryMs: s.wholeNumber(1),
+});
+/** What is known of the signature of an address's deliveries. From the first verified one on, each needs one. */
+export type VerifiedProof = s.Read<typeof VerifiedProofSchema>;
+
 const AcceptedGenerationSchema = s.answerOf({
   generation: s.matching(generationPattern, 'must be a generation'),
   // The ingress refuses deliveries from this instant on; null while no other address has replaced this one.
@@ -89,6 +100,8 @@ const AcceptedGenerationSchema = s.answerOf({
   secrets: s.listOf(s.answered()),
   // The answer with the secret may have been lost, so the ingress checks only the path.
   isSecretLost: s.flag,
+  // Absent: no delivery has been verified yet; releases up to 0.2.0 never publish it.
+  verified: s.absentOr(VerifiedProofSchema),
 });
 /** One address that accepts deliveries, as the ingress needs it. */
 export type AcceptedGeneration = s.Read<typeof AcceptedGenerationSchema>;

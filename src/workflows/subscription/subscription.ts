@@ -5,12 +5,14 @@ import {
   condition,
   isCancellation,
   makeContinueAsNewFunc,
+  patched,
   setCurrentDetails,
   setHandler,
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
 import { judge, streakAfter } from '../../domain/failure-streak.js';
+import { type ProofCounts, readProofCounts, withProofs } from '../../domain/subscription/proofs.js';
 import {
   attentionOf,
   type ChangeCounts,
@@ -81,6 +83,8 @@ interface Subscribing {
   graceMs: number | undefined;
   /** What the watch of the account has counted since the run last judged. */
   counted: ChangeCounts[];
+  /** What ingresses have counted since then. */
+  proofs: ProofCounts[];
   endReason: string | null;
   /** The ingress refuses its deliveries already. */
   isClosing: boolean;
@@ -121,7 +125,7 @@ function open(given: SubscriptionInput, progress: SubscriptionProgress = {}): Su
     input,
     maxEvents: progress.maxEvents ?? defaultMaxEvents,
     state: progress.state ?? openSubscription(input),
-    ...{ asked: 0, served: 0, serves: 0, graceMs: undefined, counted: [] },
+    ...{ asked: 0, served: 0, serves: 0, graceMs: undefined, counted: [], proofs: [] },
     ...{ endReason: null, isClosing: false, end: null },
   };
 }
@@ -145,6 +149,9 @@ function listen(run: Subscribing): void {
   setHandler(subscriptionStatusQuery, status);
   setHandler(changesCountedSignal, (given) => {
     run.counted.push(...[readChangeCounts(given)].filter((counts) => counts !== null));
+    // A worker of 0.2.0 ignored this form, and rested on.
+    const proofs = readProofCounts(given);
+    if (proofs !== null && patched('proofs-counted')) run.proofs.push(proofs);
   });
   onUpdate(rotateSubscriptionUpdate, unlessEnding(parseRotateInput), ({ graceMs }) => newAddress(graceMs));
   onUpdate(moveSubscriptionUpdate, unlessEnding(parseMoveInput), ({ publicUrl, graceMs }) => {
@@ -177,6 +184,7 @@ const isSubscribed = (run: Subscribing): boolean =>
 /** Waits for the answer of the service, or until a caller wants another address. */
 async function subscribe(run: Subscribing): Promise<void> {
   const isOutdated = () => run.asked > run.serves || isOver(run);
+  judgeProofs(run);
   if (isOutdated()) run.state = withUnclearOutcome(run.state);
   if (!requestedGeneration(run.state)) run.state = openGeneration(run.state, Date.now());
   run.serves = run.asked;
@@ -228,15 +236,20 @@ async function record(run: Subscribing, outcome: SubscribingOutcome, isOutdated:
 
 /** Rests with a subscription in force. */
 async function keep(run: Subscribing): Promise<void> {
-  const isAsked = (): boolean => isAddressWanted(run) || isOver(run) || run.counted.length > 0;
+  const isAsked = (): boolean => isAddressWanted(run) || isOver(run) || run.counted.length + run.proofs.length > 0;
   // A run that was reset may have forgotten the address to which the service delivers by now.
   if (await rest(run.state, run.input, isAsked)) askForAddress(run);
   run.state = withCounts(run.state, run.input, run.counted.splice(0), Date.now());
+  judgeProofs(run);
   if (isResubscriptionDue(run.state, run.input, Date.now())) {
     run.state = { ...run.state, resubscribedAt: new Date().toISOString() };
     askForAddress(run);
   }
   show(run);
+}
+
+function judgeProofs(run: Subscribing): void {
+  run.state = withProofs(run.state, run.input, run.proofs.splice(0), Date.now());
 }
 
 /** Ends the addresses whose grace is over, and removes their subscribers. */
@@ -260,7 +273,10 @@ async function close(run: Subscribing, reason: string): Promise<SubscriptionEnd>
   const outcomes = await Promise.all(generations.map((one) => removeSubscriber(run.state, one)));
   const idsOf = (kind: string) =>
     outcomes.flatMap((one) => (one.kind === kind && one.subscriberId ? [one.subscriberId] : []));
-  run.state = withStillRegistered({ ...run.state, generations: [], trouble: null, silence: null }, idsOf('registered'));
+  run.state = withStillRegistered(
+    { ...run.state, generations: [], trouble: null, unverified: null, silence: null },
+    idsOf('registered'),
+  );
   run.end = {
     account,
     eventType,
@@ -285,16 +301,18 @@ async function mayContinueAsNew(run: Subscribing): Promise<boolean> {
 }
 
 /** The next run gets the memo too, since the ingress reads it at any time. */
-async function goOn({ input, state, maxEvents }: Subscribing): Promise<never> {
+async function goOn(run: Subscribing): Promise<never> {
+  judgeProofs(run);
+  const { input, state, maxEvents } = run;
   const next = makeContinueAsNewFunc<typeof subscription>({
-    memo: { [subscriptionMemoField]: toSubscriptionMemo(state) },
+    memo: { [subscriptionMemoField]: toSubscriptionMemo(state, input) },
   });
   return await next({ ...input, publicUrl: state.publicUrl }, { maxEvents, state });
 }
 
 /** Shows the subscription to the ingress and to people. Writes only changes, since each write is an event. */
-function show({ state, isClosing: isEnded }: Subscribing): void {
-  const memo: SubscriptionMemo = isEnded ? { accepted: [] } : toSubscriptionMemo(state);
+function show({ state, input, isClosing: isEnded }: Subscribing): void {
+  const memo: SubscriptionMemo = isEnded ? { accepted: [] } : toSubscriptionMemo(state, input);
   const published = workflowInfo().memo?.[subscriptionMemoField];
   if (JSON.stringify(published) !== JSON.stringify(memo)) upsertMemo({ [subscriptionMemoField]: memo });
   setCurrentDetails(describeSubscription(toSubscriptionStatus(state, isEnded)));

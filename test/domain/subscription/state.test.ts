@@ -27,17 +27,18 @@ import { forAny } from '../../support/for-any.js';
 
 const start = Date.parse('2031-05-01T10:00:00.000Z');
 const hour = 3_600_000;
-const empty = openSubscription({
+const input = {
   account: toAccountName('business'),
   eventType: 'status_changed',
   publicUrl: 'https://rides.example',
-});
+} as const;
+const empty = openSubscription(input);
 const registration = { subscriber: { id: 'sub', createdAt: null, updatedAt: null }, sealedSecret: 'sealed' };
 
 const registered = (state: SubscriptionState, now: number, graceMs = hour) =>
   withSubscriber(openGeneration(state, now), registration, { graceMs, now });
 const lost = (state: SubscriptionState, now: number) => withUnclearRequest(openGeneration(state, now), 'lost', now);
-const accepted = (state: SubscriptionState) => toSubscriptionMemo(state).accepted;
+const accepted = (state: SubscriptionState) => toSubscriptionMemo(state, input).accepted;
 
 describe('the addresses of a subscription', () => {
   it('are named by the time, and never twice in the same millisecond', () => {
@@ -113,9 +114,10 @@ it('a subscription never accepts less than the service may deliver to, whatever 
       if (each === 'giveUp') state = withUnclearOutcome(state);
       state = withoutEnded(state, now).state;
       expect(currentGeneration(state)?.generation).toBe(current);
-      const judged = findGeneration(toSubscriptionMemo(state), asked, now);
+      const judged = findGeneration(toSubscriptionMemo(state, input), asked, now);
       expect(judged, 'the address just asked for').toMatchObject({ generation: asked });
-      if (current) expect(findGeneration(toSubscriptionMemo(state), current, now)).toMatchObject({ until: null });
+      if (current)
+        expect(findGeneration(toSubscriptionMemo(state, input), current, now)).toMatchObject({ until: null });
     }
   });
 });
@@ -137,7 +139,7 @@ describe('the status of a subscription', () => {
     expect(generations).toMatchObject([{ state: 'current', createdAt: null, updatedAt: null }, { subscriberId: 'a' }]);
     expect(generations[1]).toEqual({
       ...{ generation: start.toString(36), publicUrl, openedAt: iso(start), until: iso(start + 1 + hour), ...times },
-      ...{ state: 'replaced', subscriberId: 'a', isSecretKnown: true },
+      ...{ state: 'replaced', subscriberId: 'a', isSecretKnown: true, verified: null },
     });
     const stateOf = (state: SubscriptionState, isEnded = false) => toSubscriptionStatus(state, isEnded).state;
     expect([stateOf(empty), stateOf(openGeneration(empty, start)), stateOf(first, true)]).toEqual([
@@ -152,7 +154,8 @@ describe('the status of a subscription', () => {
       { generation: (start + 1).toString(36), until: null, secrets: ['sealed'], isSecretLost: false },
       { generation: start.toString(36), until: iso(start + 1 + hour), secrets: [], isSecretLost: true },
     ]);
-    const judged = (name: number, now: number) => findGeneration(toSubscriptionMemo(state), name.toString(36), now);
+    const judged = (name: number, now: number) =>
+      findGeneration(toSubscriptionMemo(state, input), name.toString(36), now);
     expect(judged(start, start + hour)).toMatchObject({ isSecretLost: true });
     expect([judged(start, start + 1 + hour), judged(start + 3, start)]).toEqual(['ended', 'unknown']);
   });
@@ -173,11 +176,11 @@ describe('a subscription in the Temporal UI', () => {
     expect(describeSubscription(toSubscriptionStatus(state, false)).replaceAll('\u00a0', '')).toBe(
       [
         '**active**: status_changed to https://rides.example\n',
-        '| address | state | opened (UTC) | accepted until (UTC) | subscriber | secret known |',
-        '|---|---|---|---|---|---|',
-        `| ${(start + 2).toString(36)} | requested | 2031-05-01 10:00:00 | - | - | no |`,
-        `| ${(start + 1).toString(36)} | current | 2031-05-01 10:00:00 | - | sub | yes |`,
-        `| ${start.toString(36)} | unclear | 2031-05-01 10:00:00 | 2031-05-01 11:00:00 | - | no |`,
+        '| address | state | opened (UTC) | accepted until (UTC) | subscriber | secret known | signed in header |',
+        '|---|---|---|---|---|---|---|',
+        `| ${(start + 2).toString(36)} | requested | 2031-05-01 10:00:00 | - | - | no | - |`,
+        `| ${(start + 1).toString(36)} | current | 2031-05-01 10:00:00 | - | sub | yes | - |`,
+        `| ${start.toString(36)} | unclear | 2031-05-01 10:00:00 | 2031-05-01 11:00:00 | - | no | - |`,
       ].join('\n'),
     );
   });
