@@ -23,7 +23,9 @@ async function follow(
   signal = 'followRequested',
 ) {
   const { client, config } = stack;
-  const key = { account: toAccountName('partner'), orderId: toOrderId(stack.newOrder('partner', [['Routing', 0]])) };
+  // The pick-up time that the service names would count, and not the one that is requested.
+  const orderId = stack.newOrder('partner', [['Routing', 0]], { scheduled_at: null });
+  const key = { account: toAccountName('partner'), orderId: toOrderId(orderId) };
   const input: FollowOrderInput = { ...key, ...more };
   return await client.workflow.signalWithStart<typeof followOrder, [object]>('followOrder', {
     workflowId: followOrderId(key),

@@ -52,7 +52,7 @@ describe('the store', () => {
     const limits = { quietMs: 1_000 };
     const report = await reported(stack, { orderId: toOrderId(orderId ?? ''), limits });
     await report.result();
-    expect((await receiptsOf(orderId ?? '')).map(({ total }) => total)).toEqual(['22.00', '24.20']);
+    expect((await receiptsOf(orderId ?? '')).map(({ total }) => total)).toEqual(['48', '54']);
   });
 
   it('shows that a ride waits for a person, and until when; erasing its order takes the ride, its receipts and its attention away', async () => {

@@ -23,7 +23,7 @@ let scene: DeliveryScene;
 let publicUrl: string;
 beforeAll(async () => {
   scene = await openDeliveryScene();
-  publicUrl = (await scene.startIngress()).url;
+  publicUrl = (await scene.startIngress({ verification: { mode: 'path' } })).url;
 });
 afterEach(async () => {
   scene.fleet.sandbox.clearFaults();

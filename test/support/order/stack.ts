@@ -143,9 +143,10 @@ export async function startOrderStack({
     startWorker,
     stopWorker,
     /** Adds an order with this script to the sandbox; durations in milliseconds of real time. */
-    newOrder(at: RideInterface, script: [status: string, afterMs: number][]): string {
+    newOrder(at: RideInterface, script: [status: string, afterMs: number][], details: object = {}): string {
       const orderId = randomUUID();
-      sandbox.addOrder({ interface: at, orderId, script: script.map(([status, afterMs]) => ({ status, afterMs })) });
+      const steps = script.map(([status, afterMs]) => ({ status, afterMs }));
+      sandbox.addOrder({ interface: at, orderId, script: steps, details: { ...details } });
       return orderId;
     },
     follow: async (
