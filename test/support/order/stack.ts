@@ -84,6 +84,9 @@ export const trailOf = (run: Pick<FollowHandle, 'query'>): Promise<OrderTrail> =
 export const shows = (run: Pick<FollowHandle, 'query'>, about: Partial<OrderTrail> | object): Promise<void> =>
   vi.waitFor(async () => expect(await trailOf(run)).toMatchObject(about), patient);
 
+const toScript = (script: [status: string, afterMs: number][]) =>
+  script.map(([status, afterMs]) => ({ status, afterMs }));
+
 export async function startOrderStack({
   sandbox: sandboxOptions,
   env,
@@ -145,8 +148,7 @@ export async function startOrderStack({
     /** Adds an order with this script to the sandbox; durations in milliseconds of real time. */
     newOrder(at: RideInterface, script: [status: string, afterMs: number][], details: object = {}): string {
       const orderId = randomUUID();
-      const steps = script.map(([status, afterMs]) => ({ status, afterMs }));
-      sandbox.addOrder({ interface: at, orderId, script: steps, details: { ...details } });
+      sandbox.addOrder({ interface: at, orderId, script: toScript(script), details: { ...details } });
       return orderId;
     },
     follow: async (
