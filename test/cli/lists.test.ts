@@ -69,7 +69,7 @@ const publicUrl = 'https://rides.example';
 const key = { account: toAccountName('business'), eventType: 'status_changed' } as const;
 const current: GenerationStatus = {
   ...{ generation, state: 'current', publicUrl, openedAt, until: null, updatedAt: null },
-  ...{ subscriberId: 'sub-1', createdAt: '2031-05-01T10:00:01.5Z', isSecretKnown: true, verified: null },
+  ...{ subscriberId: 'sub-1', createdAt: '2031-05-01T10:00:01.5Z', isSecretKnown: true },
 };
 const status: SubscriptionStatus = {
   ...{ ...key, state: 'active', publicUrl, generations: [current], stillRegistered: [], attention: null },

@@ -1,7 +1,7 @@
 import type { Attention } from '../attention.js';
 import { iso, PublishedInstantSchema } from '../instant.js';
 import * as s from '../schema.js';
-import type { SubscriptionGeneration, SubscriptionState } from './state.js';
+import { type SubscriptionGeneration, type SubscriptionState, withUnverified } from './state.js';
 import { generationPattern, type SilenceWatch, type SubscriptionInput, silenceWatchOf } from './subscription.js';
 
 // The signature of an address's deliveries:
@@ -49,7 +49,7 @@ export function withProofs(
   );
   const current = generations.find(({ stage, until }) => stage === 'registered' && until === null);
   const since = state.unverified?.since ?? iso(now);
-  return { ...state, generations, unverified: unverifiedOf(current, silenceWatchOf(input), since, now) };
+  return withUnverified({ ...state, generations }, unverifiedOf(current, silenceWatchOf(input), since, now));
 }
 
 function withReport(one: SubscriptionGeneration, counts: ProofCounts, now: number): SubscriptionGeneration {

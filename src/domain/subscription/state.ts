@@ -67,8 +67,8 @@ export interface SubscriptionState extends SubscriptionKey {
   /** What keeps us from subscribing. */
   trouble: Attention | null;
   silence: Attention | null;
-  /** Deliveries come, and none is verified. Absent in the state of runs up to 0.2.0. */
-  unverified?: Attention | null;
+  /** Deliveries come, and none is verified. */
+  unverified?: Attention;
   /** Failed requests in a row; null: the last one did not surely fail. */
   streak: FailureStreak | null;
   /** Requests so far, in the whole chain of runs. */
@@ -139,7 +139,7 @@ export function withSubscriber(
         ? { ...one, stage: 'registered', registeredAt: iso(now), subscriber, sealedSecret }
         : { ...one, until: iso(one.until === null ? graceEnd : Math.min(Date.parse(one.until), graceEnd)) },
   );
-  return { ...state, generations, trouble: null, unverified: null, streak: null, unclearInRow: 0 };
+  return { ...withUnverified(state, null), generations, trouble: null, streak: null, unclearInRow: 0 };
 }
 
 /** The service may have registered the requested address, so it stays open, checked by its path alone. The next request need not
@@ -173,6 +173,12 @@ export function nextEnd({ generations }: SubscriptionState): number | undefined 
 export function withStillRegistered(state: SubscriptionState, ids: string[]): SubscriptionState {
   const stillRegistered = [...new Set([...state.stillRegistered, ...ids])].slice(-maxStillRegistered);
   return { ...state, stillRegistered };
+}
+
+/** Absent rather than null, so that runs of 0.2.0 replay to the letter. */
+export function withUnverified(state: SubscriptionState, unverified: Attention | null): SubscriptionState {
+  const { unverified: _, ...others } = state;
+  return unverified === null ? others : { ...others, unverified };
 }
 
 /** The attention that the run publishes. Trouble with subscribing and refused deliveries explain silence, so they come first. */

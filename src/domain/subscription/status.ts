@@ -24,9 +24,9 @@ const GenerationStatusSchema = s.answerOf({
   createdAt: s.nullable(s.answered(), 'As it came from the service.'),
   updatedAt: s.nullable(s.answered(), 'As it came from the service.'),
   isSecretKnown: s.flag,
-  verified: s.nullable(
+  verified: s.absentOr(
     s.answerOf({ header: s.answered('In lower case.'), at: s.answered('Of the first one.') }),
-    'The header with the signature of its deliveries; null before the first verified one.',
+    'The header with the signature of its deliveries; absent before the first verified one.',
   ),
 });
 /** One address of a subscription as people see it, without its path and secret. Instants are ISO 8601 UTC. */
@@ -74,7 +74,7 @@ const toGenerationStatus = ({ stage, sealedSecret, subscriber, ...one }: Subscri
   createdAt: subscriber?.createdAt ?? null,
   updatedAt: subscriber?.updatedAt ?? null,
   isSecretKnown: sealedSecret !== null,
-  verified: one.proof ? { header: one.proof.header, at: one.proof.at } : null,
+  ...(one.proof && { verified: { header: one.proof.header, at: one.proof.at } }),
 });
 
 /** A subscription as people see it. */

@@ -31,6 +31,7 @@ import {
   withSubscriber,
   withUnclearOutcome,
   withUnclearRequest,
+  withUnverified,
 } from '../../domain/subscription/state.js';
 import {
   describeSubscription,
@@ -274,7 +275,7 @@ async function close(run: Subscribing, reason: string): Promise<SubscriptionEnd>
   const idsOf = (kind: string) =>
     outcomes.flatMap((one) => (one.kind === kind && one.subscriberId ? [one.subscriberId] : []));
   run.state = withStillRegistered(
-    { ...run.state, generations: [], trouble: null, unverified: null, silence: null },
+    { ...withUnverified(run.state, null), generations: [], trouble: null, silence: null },
     idsOf('registered'),
   );
   run.end = {

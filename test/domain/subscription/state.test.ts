@@ -139,7 +139,7 @@ describe('the status of a subscription', () => {
     expect(generations).toMatchObject([{ state: 'current', createdAt: null, updatedAt: null }, { subscriberId: 'a' }]);
     expect(generations[1]).toEqual({
       ...{ generation: start.toString(36), publicUrl, openedAt: iso(start), until: iso(start + 1 + hour), ...times },
-      ...{ state: 'replaced', subscriberId: 'a', isSecretKnown: true, verified: null },
+      ...{ state: 'replaced', subscriberId: 'a', isSecretKnown: true },
     });
     const stateOf = (state: SubscriptionState, isEnded = false) => toSubscriptionStatus(state, isEnded).state;
     expect([stateOf(empty), stateOf(openGeneration(empty, start)), stateOf(first, true)]).toEqual([
