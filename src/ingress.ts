@@ -88,7 +88,11 @@ async function assemble(parts: Parts) {
     onUnreadable: (key, error) =>
       logger.warn({ ...key, err: error }, 'a secret cannot be opened with the webhook keys'),
   });
-  const proofs = createProofRecord({ report: port.reportProofs, onVerified: observer.verified });
+  const proofs = createProofRecord({
+    report: port.reportProofs,
+    onVerified: observer.verified,
+    onFailed: observer.notReported,
+  });
   const starts = createStarts({ port, newOrdersAtOnce, parkedAtMost });
   const reader = createBodyReader(profile);
   const routing = {

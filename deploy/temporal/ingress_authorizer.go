@@ -41,8 +41,8 @@ func isOfIngress(request any) bool {
 		return call.GetHistoryEventFilterType() == enums.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT
 	case *workflowservice.StartWorkflowExecutionRequest:
 		return call.GetWorkflowType().GetName() == "parkedDelivery"
-	case *workflowservice.SignalWorkflowExecutionRequest:
-		return call.GetSignalName() == "deliveryReceived"
+	case *workflowservice.SignalWorkflowExecutionRequest: // changesCounted: signed and refused deliveries, to a subscription
+		return call.GetSignalName() == "deliveryReceived" || call.GetSignalName() == "changesCounted"
 	case *workflowservice.SignalWithStartWorkflowExecutionRequest:
 		workflow := call.GetWorkflowType().GetName()
 		return call.GetSignalName() == "deliveryReceived" && (workflow == "followOrder" || workflow == "companyReport")

@@ -57,6 +57,14 @@ export function createObserver({ logger, metrics, monotonic = monotonicMs }: Obs
     },
     /** A request failed in an unexpected way. */
     failure: (error: unknown): void => logger.error({ err: error }, 'a request failed'),
+    /** A subscription does not know yet which deliveries were signed. A warning once a minute; all at `debug`. */
+    notReported(key: SubscriptionKey, error: unknown): void {
+      const level = countUntold('not reported') === null ? 'debug' : 'warn';
+      logger[level](
+        { ...key, err: error },
+        'signed deliveries could not be reported to their subscription; it is tried again',
+      );
+    },
     /** Deliveries could not be forwarded. A warning once a minute, since groups fail again and again; all at `debug`. */
     notForwarded(error: Error): void {
       const level = countUntold('not forwarded') === null ? 'debug' : 'warn';

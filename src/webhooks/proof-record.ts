@@ -16,6 +16,8 @@ interface ProofRecordPorts {
   report(key: SubscriptionKey, counts: ProofCounts): Promise<boolean>;
   /** A delivery has been verified by a header in which this process had seen no proof at this address. */
   onVerified?(key: SubscriptionKey, found: { generation: string; header: string }): void;
+  /** A report failed; deliveries after a pause try again. */
+  onFailed?(key: SubscriptionKey, error: unknown): void;
   monotonic?: MonotonicClock;
 }
 
@@ -49,7 +51,8 @@ interface Counted {
 }
 
 /** One record for a process. */
-export function createProofRecord({ report, onVerified, monotonic = monotonicMs }: ProofRecordPorts): ProofRecord {
+export function createProofRecord(ports: ProofRecordPorts): ProofRecord {
+  const { report, onVerified, onFailed, monotonic = monotonicMs } = ports;
   const known = new Map<string, Counted>();
 
   function open(name: string): Counted {
@@ -73,7 +76,8 @@ export function createProofRecord({ report, onVerified, monotonic = monotonicMs 
       counted.wasRefusing = counts.verified === 0;
       if (counts.verified > 0) counted.isUrgent = false;
       counted.pausedUntil = sentAt;
-    } catch {
+    } catch (error) {
+      onFailed?.(key, error);
       counted.pausedUntil = monotonic() + retryMs;
       const later = counted.counts;
       const sum = { verified: counts.verified + later.verified, refused: counts.refused + later.refused };

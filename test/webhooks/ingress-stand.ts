@@ -102,6 +102,7 @@ export async function startIngressStand(options: StandOptions = {}) {
     body: (_key, outcome, body) => void observed.bodies.push(`${outcome} ${body}`),
     verified: (_key, { header }) => void observed.headers.push(header),
     failure: (error) => void observed.failures.push(error),
+    notReported: () => undefined,
     notForwarded: () => undefined,
   };
   const { pointers, statuses } = defaultContractProfile;

@@ -111,6 +111,10 @@ func TestIngressSignalsAndNoMore(t *testing.T) {
 			t.Errorf("ingress: %s", call)
 		}
 	}
+	counted := &workflowservice.SignalWorkflowExecutionRequest{SignalName: "changesCounted"}
+	if !allows(t, "faretrail-ingress", decides, namespace, "SignalWorkflowExecution", counted) {
+		t.Error("ingress: changesCounted")
+	}
 	for call, request := range map[string]any{
 		"SignalWorkflowExecution":     &workflowservice.SignalWorkflowExecutionRequest{SignalName: "renewToken"},
 		"StartWorkflowExecution":      &workflowservice.StartWorkflowExecutionRequest{WorkflowType: workflow("requestRide")},

@@ -11,12 +11,13 @@ import {
   withSubscriber,
 } from '../../../src/domain/subscription/state.js';
 import { toSubscriptionMemo, toSubscriptionStatus } from '../../../src/domain/subscription/status.js';
-import type { SubscriptionInput } from '../../../src/domain/subscription/subscription.js';
 
 const start = Date.parse('2031-05-01T10:00:00.000Z');
 const hour = 3_600_000;
-const input: SubscriptionInput = {
-  ...{ account: toAccountName('business'), eventType: 'status_changed' as const, publicUrl: 'https://rides.example' },
+const input = {
+  account: toAccountName('business'),
+  eventType: 'status_changed',
+  publicUrl: 'https://rides.example',
 } as const;
 const registration = { subscriber: { id: 'sub', createdAt: null, updatedAt: null }, sealedSecret: 'sealed' };
 const rotated = (state: SubscriptionState, now: number) =>

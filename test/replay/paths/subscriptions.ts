@@ -19,6 +19,18 @@ async function active(...given: Parameters<typeof subscribe>) {
   return run;
 }
 
+/** As an ingress does that has verified and refused so many deliveries. */
+const reportProofs = ({ handle }: SubscriptionRun, generation: string | undefined, verified: number, refused: number) =>
+  handle.signal(changesCountedSignal, {
+    ...{
+      generation: generation ?? '',
+      verified,
+      refused,
+      header: verified > 0 ? 'x-drawn' : null,
+      from: new Date().toISOString(),
+    },
+  });
+
 /** Every way through the `subscription` workflow, by name. */
 export const subscriptionPaths: Paths = {
   async 'subscription-rotated-and-moved'(stack) {
@@ -59,6 +71,30 @@ export const subscriptionPaths: Paths = {
     await run.handle.signal(changesCountedSignal, { read: 1, delivered: 0, from: new Date().toISOString() });
     await vi.waitFor(async () => expect((await run.status()).generations).toHaveLength(2), patient);
     await run.shows('subscriptionSilent');
+    return await endedWell(run);
+  },
+  async 'subscription-signed-then-unverified'(stack) {
+    const silence = { everyMs: 200, minOrders: 1 };
+    const run = await active(stack, { silence });
+    const { generations } = await run.status();
+    const report = (verified: number, refused: number) =>
+      reportProofs(run, generations[0]?.generation, verified, refused);
+    await report(1, 0);
+    await vi.waitFor(async () => expect((await run.accepted())[0]?.verified).toBeDefined(), patient);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await report(0, 3);
+    await run.shows('deliveriesUnverified');
+    await run.handle.executeUpdate('rotateSubscription', { args: [{}] });
+    await run.shows(undefined);
+    return await endedWell(run);
+  },
+  // Its history is of a worker that did not know this form of the signal yet, as those of 0.2.0.
+  async 'subscription-signed-before-an-upgrade'(stack) {
+    const run = await active(stack);
+    const { generations } = await run.status();
+    await reportProofs(run, generations[0]?.generation, 1, 0);
+    await run.status();
+    await run.handle.executeUpdate('rotateSubscription', { args: [{}] });
     return await endedWell(run);
   },
   'subscription-continued-as-new': async (stack) => firstRunOf(await continuedRun(stack)),
