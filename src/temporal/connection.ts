@@ -62,7 +62,7 @@ export async function connectClient(
     ...connectionOptions,
     channelArgs: directly,
     connectTimeout: withinMs,
-    interceptors: repeating(),
+    interceptors: repeatUntilClosed(),
   });
   try {
     await connection.ensureConnected();
@@ -197,7 +197,7 @@ const cancelAfterClose: Interceptor = (options, nextCall) => {
 };
 
 /** Repeats calls as Temporal's client does by default, until the connection is closed. */
-const repeating = (options?: Parameters<typeof defaultGrpcRetryOptions>[0]): Interceptor[] => [
+export const repeatUntilClosed = (options?: Parameters<typeof defaultGrpcRetryOptions>[0]): Interceptor[] => [
   makeGrpcRetryInterceptor(defaultGrpcRetryOptions(options)),
   cancelAfterClose,
 ];
@@ -208,7 +208,7 @@ const repeating = (options?: Parameters<typeof defaultGrpcRetryOptions>[0]): Int
  */
 export const promptConnectionOptions = {
   channelArgs: { ...directly, 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 },
-  interceptors: repeating({ maxIntervalMs: () => 500 }),
+  interceptors: repeatUntilClosed({ maxIntervalMs: () => 500 }),
 } as const satisfies ConnectionOptions;
 
 const refused =

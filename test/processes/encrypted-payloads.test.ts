@@ -49,7 +49,7 @@ beforeAll(async () => {
   });
   ingress = await scene.startIngress();
   scene.fleet.sandbox.setRideSettings({ script: lifeOf(['Reserved']) });
-}, 120_000);
+}, 600_000);
 afterAll(() => scene?.close(), 60_000);
 
 const place = () => scene.fleet.place;
@@ -164,7 +164,7 @@ it('with encryption on, no person is found in database, histories, logs or metri
   const isOfSdk = /\/markerRecordedEventAttributes\/details\/(patch-data|data)\//;
   const isKnown = /\/searchAttributes\/|activityTaskCanceledEventAttributes/;
   expect(inClear.filter((path) => !isKnown.test(path) && !isOfSdk.test(path))).toEqual([]);
-}, 120_000);
+}, 600_000);
 
 it('once a run has ended no caller with the key finds the driver in its result or answers, nor in those of its ride; one that was terminated keeps it', async () => {
   const runs = await scene.fleet.followOrders(4, [['Waiting', 0]], ['business']);
@@ -196,7 +196,7 @@ it('once a run has ended no caller with the key finds the driver in its result o
   expect(findLeaks(driver, shown(answers))).toEqual([]);
   expect(await leaksOf(terminated)).toBe(4);
   endedRide = { orderId: orderId ?? '', workflowId: ride.workflowId };
-}, 120_000);
+}, 600_000);
 
 it('erase finds encrypted rides with the key, names the setting without it, and removes them', async () => {
   const { orderId, workflowId } = endedRide;
@@ -212,7 +212,7 @@ it('erase finds encrypted rides with the key, names the setting without it, and 
   const ids = JSON.parse(done.output).erased.map((run: { workflowId: string }) => run.workflowId);
   expect(ids).toEqual([workflowId, read, `order/business/${orderId}`]);
   await expect(place().client.workflow.getHandle(workflowId).describe()).rejects.toThrow(WorkflowNotFoundError);
-}, 180_000);
+}, 600_000);
 
 it("Temporal's tools get clear text from the codec endpoint, and from it alone", async () => {
   const codec = spawn(process.execPath, [join(projectRoot, 'dist/src/starter.js'), 'codec', '--json'], {
@@ -235,7 +235,7 @@ it("Temporal's tools get clear text from the codec endpoint, and from it alone",
   expect(findLeaks(driver, shown(decoded.map(textOf)))).toEqual(Object.keys(driver).map((name) => `shown: ${name}`));
   codec.kill('SIGTERM');
   await vi.waitFor(() => expect(codec.exitCode).toBe(0), patient);
-}, 120_000);
+}, 600_000);
 
 it('without the key a worker, an ingress and a command name the missing setting, and lose nothing', async () => {
   await scene.fleet.workers.splice(0)[0]?.stop();
@@ -253,7 +253,7 @@ it('without the key a worker, an ingress and a command name the missing setting,
   expect(sent, 'the ingress takes the delivery').toMatchObject({ code: 0 });
   const remedy = 'a payload is encrypted with key \\"p1\\", which is not held: set FARETRAIL_PAYLOAD_KEYS';
   for (const blind of [worker, blindIngress]) await vi.waitFor(() => expect(blind.output()).toContain(remedy), patient);
-}, 120_000);
+}, 600_000);
 
 it('with encryption off again, runs that began encrypted go on, and the same search finds a new passenger', async () => {
   Object.assign(scene.fleet.env, { FARETRAIL_ENCRYPT_PAYLOADS: 'false' });
@@ -270,4 +270,4 @@ it('with encryption off again, runs that began encrypted go on, and the same sea
   const inDatabase = Object.keys(passenger).map((name) => `database: ${name}`);
   expect(leaks).toEqual(expect.arrayContaining(inDatabase));
   expect(leaks.some((leak) => leak.startsWith('ride/'))).toBe(true);
-}, 120_000);
+}, 600_000);

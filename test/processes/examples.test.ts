@@ -106,13 +106,13 @@ it.concurrent('a service with the typed client follows an order to its end', asy
   expect(first.output).toMatch(ended);
   const refused = await example('typescript', ['Not A Name', orderId]);
   expect(refused).toMatchObject({ code: 1, errors: expect.stringContaining('InvalidInput: account') });
-}, 120_000);
+}, 600_000);
 
 it.concurrent('a checkout gets changes by signal, and is paid at the end', async () => {
   const seen = await example('checkout', ['business', newOrder()]);
   expect(seen).toMatchObject({ code: 0, output: expect.stringContaining('to the customer: completed') });
   expect(seen.output).toMatch(/captured 1250 EUR\npaid: true\n$/);
-}, 120_000);
+}, 600_000);
 
 it.concurrent('a caller in another namespace follows an order through Nexus', async () => {
   const { FARETRAIL_TASK_QUEUE: taskQueue } = fleetEnv();
@@ -121,4 +121,4 @@ it.concurrent('a caller in another namespace follows an order through Nexus', as
   const env = { TRIPS_NAMESPACE: `trips-${randomUUID()}`, TRIPS_ENDPOINT: endpoint };
   const seen = await example('nexus-caller', ['business', newOrder()], env);
   expect(seen).toMatchObject({ code: 0, output: expect.stringContaining('"outcome":"completed"') });
-}, 120_000);
+}, 600_000);

@@ -109,4 +109,4 @@ it('workers that are told to stop end their calls, then exit with 0', async () =
   fleet.sandbox.clearFaults();
   await fleet.addWorker(); // takes over what is left to do
   await Promise.all(handles.map((handle) => handle.result()));
-}, 120_000);
+}, 600_000);

@@ -47,7 +47,7 @@ beforeAll(async () => {
     NODE_EXTRA_CA_CERTS: authority.ca,
   });
   await fleet.addWorker();
-}, 120_000);
+}, 600_000);
 
 it('worker, probe and doctor reach a service behind a proxy, with a root of its own, and never show the password', async () => {
   const handles = await fleet.followOrders(4, [

@@ -47,12 +47,12 @@ beforeAll(async () => {
   ingress = await scene.startIngress();
   await active(await scene.subscribe('status_changed', ingress.url));
   await followToItsEnd();
-}, 120_000);
+}, 600_000);
 afterAll(async () => {
   await scene.close();
   await receiver.close();
   await collector.close();
-}, 120_000);
+}, 600_000);
 
 /** An order whose first change a poll finds and whose second one a delivery announces. No notice may go to its URL. */
 async function followToItsEnd(): Promise<void> {

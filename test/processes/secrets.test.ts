@@ -19,7 +19,7 @@ beforeAll(async () => {
   metricsPort = await freePort();
   Object.assign(fleet.env, receiver.env, { FARETRAIL_LOG_LEVEL: 'trace', FARETRAIL_METRICS_PORT: String(metricsPort) });
   await fleet.addWorker();
-}, 120_000);
+}, 600_000);
 
 function secrets(): Record<string, string> {
   const { partner, business } = sandboxCredentials;

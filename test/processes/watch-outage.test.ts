@@ -77,4 +77,4 @@ it('a worker that is stopped while Temporal does not answer ends soon, as after 
   if (code !== 0) await worker.kill();
   expect(code).toBe(0);
   expect(worker.output()).toContain('all calls under way have ended');
-}, 120_000);
+}, 600_000);

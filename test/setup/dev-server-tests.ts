@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-const usesItsOwn = /\b(startDevServer|openDeliveryScene|openSite|runChaos)\(|inject\('temporalDatabaseFile'\)/;
+const usesItsOwn =
+  /\b(startDevServer|startShiftedServer|openDeliveryScene|openSite|runChaos)\(|inject\('temporalDatabaseFile'\)/;
 
 /** Tests that start a development server of their own, or read the file of ours: they would not meet a server that was given. */
 export const devServerTests = (): string[] =>

@@ -24,6 +24,8 @@ export interface DevServerOptions {
   dynamicConfig?: Readonly<Record<string, string>>;
   /** Default: 30 s. A start usually takes one second. */
   readyWithinMs?: number;
+  /** More variables of its environment. */
+  env?: Readonly<Record<string, string>>;
 }
 
 /** A running development server. */
@@ -83,7 +85,8 @@ async function startOnce(options: DevServerOptions): Promise<DevServer> {
   const args = devServerArgs({ databaseFile, port, uiPort, metricsPort, namespace, dynamicConfig });
   const readiness = devServerReadiness(address, namespace);
   const upWithinMs = options.readyWithinMs ?? readyByDefaultMs;
-  const starting = startServerProcess(options.program, args, { isUp: readiness.isReady, upWithinMs });
+  const env = { ...process.env, ...options.env };
+  const starting = startServerProcess(options.program, args, { isUp: readiness.isReady, upWithinMs, env });
   const { pid, ended, stop, kill } = await starting.finally(readiness.close);
   const uiUrl = uiPort === undefined ? undefined : `http://${ip}:${uiPort}`;
   const metricsUrl = metricsPort === undefined ? undefined : `http://${ip}:${metricsPort}/metrics`;

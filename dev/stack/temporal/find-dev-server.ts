@@ -1,6 +1,6 @@
 import { delimiter, join } from 'node:path';
 import { findServer, isExecutable, officialDownload, type ServerRecipe } from './find-server.js';
-import { builtWithGo } from './go-build.js';
+import { builtWithGo, type GoProgram } from './go-build.js';
 import { projectRoot } from './project-root.js';
 import { type Report, runCommand } from './run-command.js';
 
@@ -8,18 +8,18 @@ const serverVersion = '1.31.2'; // as in dev-server-build/go.mod
 const oldestServer = [1, 29] as const; // the oldest that we have tested
 
 /** Our own program around Temporal's server and UI. What it can do, it does at the words of the Temporal CLI. */
-const builtFromSource = builtWithGo({
+export const devServerProgram: GoProgram = {
   what: `the Temporal development server ${serverVersion}`,
   folder: 'dev/stack/temporal/dev-server-build',
   package: '.',
   ours: '.',
   fileName: `temporal-dev-server-${serverVersion}`,
   takes: 'about 2 minutes',
-});
+};
 
 const recipe: ServerRecipe = {
   what: 'Temporal development server',
-  sources: [officialDownload('createLocal', 'temporal'), builtFromSource],
+  sources: [officialDownload('createLocal', 'temporal'), builtWithGo(devServerProgram)],
   remedy:
     'install the Temporal CLI (https://docs.temporal.io/cli) or Go 1.26, or set TEMPORAL_ADDRESS to a server of yours',
 };

@@ -5,7 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { beforeEach, expect, it } from 'vitest';
 import { startDevServer } from '../../../dev/stack/temporal/dev-server.js';
 import { findServer, type ServerSource } from '../../../dev/stack/temporal/find-server.js';
+import { builtWithGo } from '../../../dev/stack/temporal/go-build.js';
 import { underLock } from '../../../dev/stack/temporal/server-cache.js';
+import { withShift } from '../../support/server/shifted-server.js';
 
 const deadPid = 2147483646; // beyond any pid
 const silent = () => undefined;
@@ -66,4 +68,18 @@ it('the failure of a server that dies at the start holds the end of its log, aft
     message: expect.stringContaining('disk is full'),
   });
   expect(readFileSync(join(folder, 'starts'), 'utf8').trim().split('\n')).toHaveLength(3);
+});
+
+it('a build with texts in the place of source files has a file name of its own', () => {
+  const program = { what: 'a program', folder: 'dev', package: '.', fileName: 'program' };
+  const nameWith = (text: string) => builtWithGo({ ...program, overlay: { '/time.go': text } }).fileName;
+  expect(builtWithGo(program).fileName).toBe('program');
+  expect(nameWith('a')).toMatch(/^program-[0-9a-f]{12}$/);
+  expect(nameWith('b')).not.toBe(nameWith('a'));
+});
+
+it('a clock that can be shifted is refused for a Go whose `time.Now` looks different', () => {
+  const known = 'package time\n\nimport (\n)\n\nfunc Now() Time {\n\tsec, nsec, mono := runtimeNow()\n}\n';
+  expect(withShift(known)).toContain('runtimeNow()\n\tsec += FaretrailAheadSeconds.Load()\n');
+  expect(() => withShift(known.replace('runtimeNow', 'now'))).toThrow('does not have exactly once: func Now()');
 });

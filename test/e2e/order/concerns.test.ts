@@ -54,7 +54,7 @@ async function costOf(order: Followed, before: number, act: () => void, about: P
 
 /** An order that tells no one, so that each record costs the same. */
 async function quietOrder(status: string): Promise<Followed & { events: number }> {
-  const orderId = stack.newOrder('partner', [[status, 0]]);
+  const orderId = stack.newOrder('partner', [[status, 0]], { scheduled_at: null });
   const handle = await stack.follow('partner', orderId);
   await shows(handle, { status });
   await expect.poll(() => isWatched(handle)).toBe(true);

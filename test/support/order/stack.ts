@@ -14,6 +14,7 @@ import { createOrderWorker } from '../../../src/order-worker.js';
 import { createRideApi } from '../../../src/ride-api/ride-api.js';
 import { toDataConverter } from '../../../src/sealing/data-converter.js';
 import type { PayloadEncryption } from '../../../src/sealing/payload-codec.js';
+import { repeatUntilClosed } from '../../../src/temporal/connection.js';
 import { repeatWhenLost } from '../../../src/temporal/runs.js';
 import type { FollowOrderLimits, FollowOrderProgress, followOrder } from '../../../src/workflows/order/follow-order.js';
 import { type AccountExtra, type WorkerEnv, workerEnv } from '../accounts.js';
@@ -100,7 +101,7 @@ export async function startOrderStack({
   const sandbox = await startSandbox(sandboxOptions);
   const config = loadWorkerConfig(workerEnv(sandbox.url, env, accountExtra));
   const address = inject('temporalAddress');
-  const connection = await Connection.connect({ address });
+  const connection = await Connection.connect({ address, interceptors: repeatUntilClosed() });
   const native = await NativeConnection.connect({ address });
   const client = new Client({ connection });
   const rideApi = createRideApi({ profile: config.profile, retryAfterMaxMs: config.retryAfterMaxMs });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, inject } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../../dev/sandbox/sandbox.js';
 import type { RideInterface } from '../../../src/domain/account.js';
 import { type OrderId, toOrderId } from '../../../src/domain/keys.js';
-import { loadTemporalSettings } from '../../../src/temporal/connection.js';
+import { loadTemporalSettings, repeatUntilClosed } from '../../../src/temporal/connection.js';
 import { type WorkerEnv, workerEnv } from '../accounts.js';
 import { type FollowHandle, startFollowing } from '../order/stack.js';
 import { startWorkerProcess, type WorkerProcess } from './process.js';
@@ -37,7 +37,7 @@ export async function startFleet(
   { sandbox: sandboxOptions, env: extra, requestsPerSecond, address = inject('temporalAddress') }: FleetOptions = {},
 ) {
   const sandbox = await startSandbox(sandboxOptions);
-  const connection = await Connection.connect({ address });
+  const connection = await Connection.connect({ address, interceptors: repeatUntilClosed() });
   const env = workerEnv(
     sandbox.url,
     { TEMPORAL_ADDRESS: address, FARETRAIL_LOG_LEVEL: 'info', ...extra },

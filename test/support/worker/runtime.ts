@@ -7,6 +7,7 @@ import { converterPaths } from '../../../src/sealing/data-converter.js';
 import * as encodedFailures from '../../../src/sealing/encoded-failures.js';
 import * as payloadConverter from '../../../src/sealing/payload-converter.js';
 import * as plainFailures from '../../../src/sealing/plain-failures.js';
+import { repeatUntilClosed } from '../../../src/temporal/connection.js';
 import { bundleWorkflows } from '../../../src/temporal/workflow-code.js';
 
 let isInstalled = false;
@@ -40,7 +41,9 @@ export function useTemporal(): { client: Client; native: NativeConnection } {
   beforeAll(async () => {
     quietRuntime();
     const address = inject('temporalAddress');
-    temporal.client = new Client({ connection: await Connection.connect({ address }) });
+    temporal.client = new Client({
+      connection: await Connection.connect({ address, interceptors: repeatUntilClosed() }),
+    });
     temporal.native = await NativeConnection.connect({ address });
   });
   afterAll(async () => {
