@@ -35,6 +35,7 @@ it.each<[Partial<RunInNeed>, string]>([
   [{ kind: 'ride', code: 'outcomeUnknown', id: 'trip-9' }, 'ride resolve partner trip-9'],
   [{ kind: 'ride', code: 'upstreamUnavailable' }, 'probe partner'],
   [{ kind: 'subscription', code: 'subscriptionSilent', id: 'ab' }, 'subscription rotate partner ab'],
+  [{ kind: 'subscription', code: 'deliveriesUnverified', id: 'ab' }, 'subscription rotate partner ab'],
   [{ kind: 'subscription', code: 'outcomeUnknown' }, 'subscription list --account partner'],
   [{ kind: 'parked', code: 'noOrderId', id: 'ab' }, 'delivery route partner ab --order ID'],
   [{ kind: 'call', code: 'upstreamUnavailable' }, 'probe partner'],

@@ -89,7 +89,6 @@ it(`none of ${forged} forged deliveries by somebody who knows the address is acc
   expect(stand.store.deliveries).toHaveLength(1);
   expect(stand.reads() - before.reads).toBeLessThanOrEqual(Math.ceil(seconds) + 1);
   expect(stand.reports.length).toBeLessThanOrEqual(2);
-  console.log(`${forged} forged deliveries refused in ${seconds.toFixed(1)} s`);
 });
 
 const key = { account, eventType: 'status_changed' } as const;
