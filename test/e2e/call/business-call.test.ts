@@ -49,7 +49,10 @@ it('each operation is carried out under the token of its scope, one token for ea
     operation: 'updateOrder',
   });
   const details = await call('orderDetails', { orderId });
-  expect(details).toMatchObject({ status: 200, body: { id: orderId, status: 'Reserved', scheduled_at: changed } });
+  expect(details).toMatchObject({
+    status: 200,
+    body: { id: Number(orderId), status: 'Reserved', scheduled_at: changed },
+  });
   expect(await call('cancelOrder', { orderId })).toEqual({ operation: 'cancelOrder', status: 204, body: null });
   expect(await call('orderReceipt', { orderId })).toMatchObject({ body: { payment_summary: expect.any(Object) } });
   const value = `C${Date.now()}`;
