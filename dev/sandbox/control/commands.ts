@@ -57,7 +57,9 @@ export const commands = {
     route: 'POST orders/batch',
     schema: z.strictObject({ orders: z.array(SandboxOrderSchema) }),
     input: (orders: readonly z.input<typeof SandboxOrderSchema>[]) => ({ orders: [...orders] }),
-    run: (state, { orders }): void => orders.forEach((order) => state.orders.add(order, { isCreated: false })),
+    run(state, { orders }): void {
+      for (const order of orders) state.orders.add(order, { isCreated: false });
+    },
   }),
   /** Sets a status, and drops the rest of the order's script. */
   setStatus: define({
