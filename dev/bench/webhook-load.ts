@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { toAccountName } from '../../src/domain/keys.js';
 import { type KeyRing, parseKeyRing } from '../../src/sealing/key-ring.js';
 import { createWebhookPaths } from '../../src/sealing/webhook-paths.js';
-import { sandboxCredentials } from '../sandbox/sandbox.js';
+import { sandboxProducts } from '../sandbox/ride/catalogue.js';
 import { openLanes } from './http-lanes.js';
 import type { IngressProcess } from './ingress-process.js';
 
@@ -59,12 +59,11 @@ function requestMaker(port: number): (orderId: string, status: string) => string
   return (orderId, status) => {
     made += 1;
     const body = JSON.stringify({
+      id: randomUUID(),
       event_type: 'status_changed',
-      order_id: orderId,
-      business_id: sandboxCredentials.business.businessId,
-      status,
-      timestamp: new Date().toISOString(),
-      sequence: made,
+      env: 'sandbox',
+      message: JSON.stringify({ order_id: orderId, product_id: sandboxProducts.standard.id, status }),
+      timestamp: `${new Date().toISOString().slice(0, -1)}${String(made % 1_000_000).padStart(6, '0')}Z`,
     });
     const padded = `${body.slice(0, -1)},"note":"${'x'.repeat(Math.max(0, bodyBytes - body.length - 10))}"}`;
     const head = `POST ${webhookPath} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\n`;

@@ -97,7 +97,7 @@ const idOf = ({ workflowId }: FollowHandle): string => workflowId.slice(workflow
 async function deliveredTrail(handle: FollowHandle, orderId: string): Promise<OrderTrail> {
   await shows(handle, { status: 'Waiting' });
   scene.fleet.sandbox.setStatus('business', orderId, 'Driving');
-  await shows(handle, { status: 'Driving', deliveries: { received: 2 } });
+  await shows(handle, { status: 'Driving', deliveries: { received: 1 } });
   return await trailOf(handle);
 }
 

@@ -52,12 +52,14 @@ const oneOrder = (at: RideInterface, orderId: string) => ({ interface: at, order
 
 /** All commands. Bad input throws `InvalidInput` or `ZodError`. */
 export const commands = {
-  addOrder: whole('POST orders', SandboxOrderSchema, ({ orders }, order) => orders.add(order)),
+  addOrder: whole('POST orders', SandboxOrderSchema, ({ orders }, order) => orders.add(order, { isCreated: false })),
   addOrders: define({
     route: 'POST orders/batch',
     schema: z.strictObject({ orders: z.array(SandboxOrderSchema) }),
     input: (orders: readonly z.input<typeof SandboxOrderSchema>[]) => ({ orders: [...orders] }),
-    run: (state, { orders }): void => orders.forEach(state.orders.add),
+    run(state, { orders }): void {
+      for (const order of orders) state.orders.add(order, { isCreated: false });
+    },
   }),
   /** Sets a status, and drops the rest of the order's script. */
   setStatus: define({

@@ -20,7 +20,7 @@ const reachedSteps = ({ steps }: LiveOrder, now: number): number => {
   return next < 0 ? steps.length : next;
 };
 
-/** Announces each status when an order takes it, the first one included. Orders without subscribers have no timer. */
+/** Announces each status when an order takes it, that of a new order included. Orders without subscribers have no timer. */
 export function createOrderAnnouncer({ orders, isWanted, announce }: AnnouncerPorts) {
   const watches = new Map<LiveOrder, Watch>();
 

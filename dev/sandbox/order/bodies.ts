@@ -13,7 +13,7 @@ export function partnerOrderBody(live: LiveOrder, now: number): object {
     order: {
       order_id: orderId,
       status,
-      scheduled_at: scheduledTimeOf(live),
+      scheduled_at: live.order.scheduledAt,
       created_at: requestedTimeOf(live),
       product: { name: 'Standard Cab', category: 'transportation' },
       actual: withDriver.has(toRideStatus(status)) ? { supplier: { driver } } : undefined,

@@ -50,7 +50,7 @@ export const requestedTimeOf = ({ addedAt }: LiveOrder): string => toSeconds(add
 /** Equal to the requested time for an order on demand (published 2.3). */
 export const scheduledTimeOf = (live: LiveOrder): string => live.order.scheduledAt ?? requestedTimeOf(live);
 
-/** Called after every change of an order's steps. `isNew`: the order was just added. */
+/** Called after every change of an order's steps. `isNew`: a call has just made the order. */
 export type StepsListener = (order: LiveOrder, isNew: boolean) => void;
 
 /** All orders of a sandbox. `speed` divides every `afterMs`. */
@@ -78,13 +78,14 @@ export function createOrderBook(speed: number, onSteps: StepsListener = () => {}
       get(at, orderId).steps.map((step) => ({ status: step.status, at: new Date(step.at).toISOString() })),
     count: () => live.size,
     all: () => live.values(),
-    add(order: SandboxOrder): void {
+    /** `isCreated`: a call has just made it, so that its first status is news. */
+    add(order: SandboxOrder, { isCreated }: { isCreated: boolean }): void {
       if (find(order.interface, order.orderId)) throw new InvalidInput(`orderId: ${order.orderId} was added before`);
       const addedAt = Date.now();
       const steps = order.script.map(({ status, afterMs }) => ({ status, at: addedAt + afterMs / speed }));
       const added = { order, addedAt, steps };
       live.set(keyOf(order.interface, order.orderId), added);
-      onSteps(added, true);
+      onSteps(added, isCreated);
     },
     /** Sets a status, and drops the rest of the script. */
     setStatus: (at: RideInterface, orderId: string, status: string): void =>

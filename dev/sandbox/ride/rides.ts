@@ -43,12 +43,13 @@ export function createRides(orders: OrderBook, speed: number) {
       const ride = { orderId, requestId, createdAt, order, sent, hasOwnScript: script !== null };
       made.set(orderId, ride); // before the first status is announced, with the product of the ride
       const usual = () => (scheduledAt === undefined ? onDemandLife() : scheduledLife(scheduledAt, speed, Date.now()));
-      orders.add({
+      const added = {
         interface: 'business',
         orderId,
         script: script ?? usual(),
         ...(scheduledAt === undefined ? {} : { scheduledAt }),
-      });
+      } as const;
+      orders.add(added, { isCreated: true });
       if (requestId !== undefined) byRequestId.set(requestId, ride);
       return ride;
     },

@@ -25,6 +25,7 @@ describe('a delivery that is not answered with 2xx', () => {
     await startSubscribed({ retries: 3 });
     receiver.answer = () => ({ status: receiver.received.length < 3 ? 503 : 202 });
     sandbox.addOrder(quietOrder('business', 'b-1'));
+    sandbox.setStatus('business', 'b-1', 'Confirmed');
     await expect.poll(() => sandbox.deliveryCounts().delivered).toBe(1);
     expect(new Set(receiver.received.map(({ body }) => body.toString())).size).toBe(1);
     const attempts = sandbox.deliveries({ orderId: 'b-1' });
@@ -45,6 +46,7 @@ it.each([
   for (const { id } of sandbox.subscribers()) sandbox.removeSubscriber(id);
   sandbox.addSubscriber({ hookAddress: receiver.url, eventType: 'status_changed', retries });
   sandbox.addOrder(quietOrder('business', 'b-1'));
+  sandbox.setStatus('business', 'b-1', 'Confirmed');
   await expect.poll(() => sandbox.deliveryCounts()).toMatchObject({ givenUp: 1, attempts });
 });
 

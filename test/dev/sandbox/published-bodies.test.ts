@@ -137,7 +137,8 @@ describe('an answer has the members of its sample', () => {
     expect(seen).toEqual(wanted);
     expect(await ask('POST', `/v1/orders/${id}/cancel`)).toMatchObject({ status: 204, text: '' });
 
-    sandbox.addOrder({ ...quietOrder('partner', '71000123'), script: [{ status: 'Waiting', afterMs: 0 }] });
+    const script = [{ status: 'Waiting', afterMs: 0 }];
+    sandbox.addOrder({ ...quietOrder('partner', '71000123'), script, scheduledAt: '2026-03-02T08:15:00Z' });
     const partner = await readPartnerOrder(sandbox, '71000123', await newToken(sandbox, 'partner'));
     const masked = (body: unknown) =>
       JSON.parse(JSON.stringify(body).replaceAll(/"driver_phone":"[^"]*"/g, '"driver_phone":"masked"')) as unknown;
@@ -220,6 +221,7 @@ it('receipts change three times within a week, and a report tells of the first o
   receiver = await startReceiver();
   onTestFinished(() => receiver.close());
   sandbox.addSubscriber({ hookAddress: receiver.url, eventType: 'business_report' });
-  sandbox.addOrder(order);
+  sandbox.addOrder(quietOrder('business', '7'));
+  sandbox.setStatus('business', '7', 'Completed');
   await expect.poll(() => receiver.received.length, { timeout: 5_000 }).toBe(4);
 });

@@ -48,7 +48,7 @@ describe('a ride with a quote', () => {
     const polar = newRide({ stops: [stop('origin', 'pick_up', { lat: 80, lng: 1 }), stop('destination', 'drop_off')] });
     const { handle, counts } = await quotedRide({ order: polar });
     const failure = await failureOf(handle.result());
-    expect(failure).toMatchObject({ type: 'Refused', message: expect.stringMatching(/area_not_served/i) });
+    expect(failure).toMatchObject({ type: 'Refused', message: expect.stringContaining('area_not_served') });
     expect(counts()).toEqual([1, 0]);
   });
 
