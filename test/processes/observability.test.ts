@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
@@ -232,7 +232,10 @@ it("the reads and notices after a delivery go on with its sender's trace", async
 async function deliver(orderId: string, { traceparent }: Trace): Promise<void> {
   const [subscriber] = scene.fleet.sandbox.subscribers();
   const body = JSON.stringify({ event_type: 'status_changed', order_id: orderId, status: 'Driving', n: randomUUID() });
-  const headers = { 'content-type': 'application/json', traceparent };
+  const mac = createHmac('sha256', subscriber?.secretId ?? '')
+    .update(body)
+    .digest('base64');
+  const headers = { 'content-type': 'application/json', traceparent, 'x-signature': `sha256=${mac}` };
   const answer = await fetch(subscriber?.hookAddress ?? '', { method: 'POST', headers, body });
   expect(answer.status).toBe(202);
 }

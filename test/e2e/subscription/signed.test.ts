@@ -1,5 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { startDevServer } from '../../../dev/stack/temporal/dev-server.js';
 import { defaultContractProfile } from '../../../src/contracts/default-contract-profile.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { createSealer } from '../../../src/sealing/sealer.js';
@@ -12,9 +16,18 @@ import { createIntake } from '../../../src/webhooks/intake.js';
 import { createProofRecord } from '../../../src/webhooks/proof-record.js';
 import { startIngressServer } from '../../../src/webhooks/server.js';
 import { createVerification } from '../../../src/webhooks/verification.js';
+import { isLong } from '../../support/long.js';
 import { type OrderStack, startOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { type SubscriptionRun, subscribe, webhookEnv } from '../../support/subscription/subscriptions.js';
+
+/** A server of its own: a subscription is named by account and event type alone, and other tests subscribe, too. */
+let server: Awaited<ReturnType<typeof startDevServer>>;
+beforeAll(async () => {
+  const databaseFile = join(mkdtempSync(join(tmpdir(), 'faretrail-signed-')), 'temporal.db');
+  server = await startDevServer({ program: inject('temporalProgram'), databaseFile });
+});
+afterAll(() => server?.stop());
 
 const account = toAccountName('business');
 const body = '{"order_id":"4711","status":"Driving"}';
@@ -34,7 +47,7 @@ async function anIngress({ client, config }: OrderStack) {
   });
   const { readCapability } = createWebhookPaths(keys);
   const server = await startIngressServer({
-    ...{ host: '127.0.0.1', port: 0, takeDelivery, observer, challenge: { mode: 'none' }, readPage: null },
+    ...{ host: '127.0.0.1', port: 0, takeDelivery, observer, readPage: null },
     addresses: createAddresses({ accounts: [{ name: account }], readCapability, perSecond: null }),
   });
   onTestFinished(() => server.close());
@@ -49,7 +62,7 @@ async function anIngress({ client, config }: OrderStack) {
 
 /** A subscription under the id of production, with the address that the service was given last. */
 async function aSubscription(silence = { everyMs: 3_600_000, minOrders: 5 }) {
-  const stack = await startOrderStack({ env: webhookEnv() });
+  const stack = await startOrderStack({ env: webhookEnv(), address: server.address });
   onTestFinished(() => stack.close());
   const run = await subscribe(stack, { eventType: 'status_changed', silence }, undefined, '');
   onTestFinished(async () => void (await run.handle.terminate().catch(() => undefined)));
@@ -72,8 +85,8 @@ it('once one ingress has verified a delivery, another refuses unsigned ones with
   expect(await one.post(first.path, first.signed)).toBe(202);
   expect(await one.post(first.path)).toBe(401);
   const since = performance.now();
-  await vi.waitFor(async () => expect(await other.post(first.path)).toBe(401), { timeout: 10_000, interval: 50 });
-  expect(performance.now() - since).toBeLessThan(2_500);
+  await vi.waitFor(async () => expect(await other.post(first.path)).toBe(401), { ...patient, interval: 50 });
+  if (isLong) expect(performance.now() - since).toBeLessThan(2_500);
   expect(await other.post(first.path, first.signed)).toBe(202);
   expect(await headerOf(run)).toBe('x-drawn');
   expect(await (await anIngress(stack)).post(first.path), 'an ingress that starts later').toBe(401);

@@ -50,6 +50,8 @@ export type OrderStack = Awaited<ReturnType<typeof startOrderStack>>;
 export interface OrderStackOptions {
   sandbox?: SandboxOptions;
   env?: WorkerEnv;
+  /** Of a Temporal server; default: the one that all tests share. */
+  address?: string;
   /** When rides show attention; default: as in production. */
   watch?: AccountExtra['watch'];
   businessAs?: string;
@@ -94,13 +96,13 @@ export async function startOrderStack({
   workflowBundle,
   options = {},
   clockAheadMs = 0,
+  address = inject('temporalAddress'),
   ...more
 }: OrderStackOptions = {}) {
   const { store = 'none', watchPace = {}, ...accountExtra } = more;
   quietRuntime();
   const sandbox = await startSandbox(sandboxOptions);
   const config = loadWorkerConfig(workerEnv(sandbox.url, env, accountExtra));
-  const address = inject('temporalAddress');
   const connection = await Connection.connect({ address, interceptors: repeatUntilClosed() });
   const native = await NativeConnection.connect({ address });
   const client = new Client({ connection });
