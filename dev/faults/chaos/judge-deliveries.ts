@@ -1,25 +1,27 @@
 import type { DeliveryAttempt } from '../../sandbox/delivery/ledger.js';
-import type { Run } from './runs.js';
+import type { LeftOut, Run } from './runs.js';
 import type { Verdict } from './verdict.js';
 
 /** The runs of one order, all together. */
 export interface OrderRuns {
   deliveries: Set<string>;
+  leftOut: LeftOut[];
   /** The end of the last run, in milliseconds since the epoch; null while it runs. */
   closedAt: number | null;
 }
 
 /** Adds a run of an order. */
-export function addRun(orders: Map<string, OrderRuns>, { workflowId, deliveries, closedAt }: Run): void {
-  const known = orders.get(workflowId) ?? { deliveries: new Set(), closedAt: 0 };
+export function addRun(orders: Map<string, OrderRuns>, { workflowId, deliveries, leftOut, closedAt }: Run): void {
+  const known = orders.get(workflowId) ?? { deliveries: new Set(), leftOut: [], closedAt: 0 };
   for (const id of deliveries) known.deliveries.add(id);
+  known.leftOut.push(...leftOut);
   known.closedAt = known.closedAt === null || closedAt === null ? null : Math.max(known.closedAt, closedAt);
   orders.set(workflowId, known);
 }
 
 /**
  * Did every acknowledged delivery reach the run of its order? A delivery may be missing only if its order had ended before it
- * came. `emptyAt`: instants, in order, at which the journal was empty, so that the ingress had forwarded all earlier deliveries.
+ * came, or if a signal stands for it: one of very many deliveries names the oldest and the newest ones. `emptyAt`: instants, in order, at which the journal was empty, so that the ingress had forwarded all earlier deliveries.
  * Does not judge deliveries that the ingress forwarded after the runs were read.
  */
 export function judgeDeliveries(
@@ -28,7 +30,9 @@ export function judgeDeliveries(
 ): Verdict {
   const acknowledged = attempts.filter(({ acknowledgedAs }) => acknowledgedAs !== undefined);
   const lost: string[] = [];
+  const isStoodFor = createStandIns(orders);
   let afterTheEnd = 0;
+  let stoodFor = 0;
   let underWay = 0;
   for (const { orderId = '', acknowledgedAs = '', at, ms } of acknowledged) {
     const order = orders.get(`order/business/${orderId}`);
@@ -37,6 +41,7 @@ export function judgeDeliveries(
     const mayHaveEnded = order !== undefined && order.closedAt !== null && order.closedAt <= handedOverBy;
     if (handedOverBy > readAt) underWay += 1;
     else if (mayHaveEnded) afterTheEnd += 1;
+    else if (isStoodFor(orderId, Date.parse(at), ms)) stoodFor += 1;
     else lost.push(`delivery ${acknowledgedAs} of order ${orderId}, acknowledged at ${at}, has not arrived`);
   }
   const answered = attempts.filter(({ answer }) => answer !== null);
@@ -52,7 +57,19 @@ export function judgeDeliveries(
     deliveriesUnanswered: attempts.length - answered.length,
     deliveriesLost: lost.length,
     deliveriesAfterTheEnd: afterTheEnd,
+    deliveriesStoodFor: stoodFor,
     deliveriesUnderWay: underWay,
   };
   return { problems: [...lost, ...strange], figures };
+}
+
+/** Whether a signal stands for a delivery that was sent then. Each signal stands for no more than it says. */
+function createStandIns(orders: ReadonlyMap<string, OrderRuns>) {
+  const left = new Map([...orders].map(([id, { leftOut }]) => [id, leftOut.map((one) => ({ ...one }))]));
+  return (orderId: string, at: number, ms: number): boolean => {
+    const standIns = left.get(`order/business/${orderId}`) ?? [];
+    const standIn = standIns.find(({ from, to, count }) => count > 0 && from <= at + ms && at <= to);
+    if (standIn) standIn.count -= 1;
+    return standIn !== undefined;
+  };
 }

@@ -1,9 +1,17 @@
 import type { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import protocol from '@temporalio/proto';
+import type { DeliveryNotice } from '../../../src/domain/delivery.js';
 import { decodeAll, type HistoryEvents } from '../../../src/temporal/runs.js';
 import type { Stage } from './stage.js';
 import { isNoFault } from './task-failures.js';
+
+/** So many deliveries came between two that a signal names, and are left out of it; both instants in milliseconds since the epoch. */
+export interface LeftOut {
+  from: number;
+  to: number;
+  count: number;
+}
 
 /** What Temporal keeps of a run. */
 export interface Run {
@@ -17,6 +25,8 @@ export interface Run {
   events: number;
   /** Ids of the deliveries that reached it, each as often as it came. */
   deliveries: string[];
+  /** Deliveries that its signals stand for without their ids. */
+  leftOut: LeftOut[];
   /** Causes of failed workflow tasks, except those that are no fault. */
   taskFailures: string[];
   attention: string | null;
@@ -38,7 +48,7 @@ export async function* allRuns({ client }: Pick<Stage, 'client'>, query = ''): A
       startedAt: startTime.getTime(),
       closedAt: (about.closeTime ?? closeTime)?.getTime() ?? null,
       events: events.length,
-      deliveries: await deliveriesOf(events, client),
+      ...(await deliveriesOf(events, client)),
       taskFailures: await taskFailuresOf(events, client),
       attention: about.searchAttributes.RideAttention?.[0]?.toString() ?? null,
       text: text + JSON.stringify(about.memo ?? {}),
@@ -46,16 +56,24 @@ export async function* allRuns({ client }: Pick<Stage, 'client'>, query = ''): A
   }
 }
 
-async function deliveriesOf(events: HistoryEvents, client: Client): Promise<string[]> {
+type Notices = Pick<DeliveryNotice, 'deliveryId' | 'receivedAt' | 'standsFor'>[];
+
+async function deliveriesOf(events: HistoryEvents, client: Client): Promise<Pick<Run, 'deliveries' | 'leftOut'>> {
   const ids: string[] = [];
+  const leftOut: LeftOut[] = [];
   for (const { workflowExecutionSignaledEventAttributes: signal } of events) {
     if (signal?.signalName !== 'deliveryReceived') continue;
     // The suite sends some unreadable messages on purpose.
     const [message] = await decodeAll(client, signal.input?.payloads).catch(() => []);
-    const { deliveries } = (message ?? {}) as { deliveries?: { deliveryId: string }[] };
-    if (Array.isArray(deliveries)) ids.push(...deliveries.map(({ deliveryId }) => deliveryId));
+    const { deliveries } = (message ?? {}) as { deliveries?: Notices };
+    if (!Array.isArray(deliveries)) continue;
+    ids.push(...deliveries.map(({ deliveryId }) => deliveryId));
+    const [oldest, next] = deliveries;
+    if (!oldest?.standsFor || !next) continue;
+    const [from, to] = [oldest, next].map(({ receivedAt }) => Date.parse(receivedAt)) as [number, number];
+    leftOut.push({ from, to, count: oldest.standsFor - 1 });
   }
-  return ids;
+  return { deliveries: ids, leftOut };
 }
 
 async function taskFailuresOf(events: HistoryEvents, client: Client): Promise<string[]> {

@@ -8,6 +8,7 @@ import { judgeStranger } from '../../../../dev/faults/chaos/judge-stranger.js';
 import { judgeTokens } from '../../../../dev/faults/chaos/judge-tokens.js';
 import { judgeAnswers, judgeGivenUp, untrueTrail } from '../../../../dev/faults/chaos/judge-work.js';
 import type { ReceivedNotice } from '../../../../dev/faults/chaos/receivers.js';
+import type { LeftOut } from '../../../../dev/faults/chaos/runs.js';
 import { grown, growthOf } from '../../../../dev/faults/chaos/soak.js';
 import type { StoredRow } from '../../../../dev/faults/chaos/store-site.js';
 import { isNoFault } from '../../../../dev/faults/chaos/task-failures.js';
@@ -21,7 +22,13 @@ const instant = (ms: number): string => new Date(ms).toISOString();
 const words = ['Pending', 'Driving', 'Completed'];
 
 /** One delivery was acknowledged after a second; the runs were read after five. */
-function deliveries(arrived: string[], closedAt: number | null, emptyAt: number[], answer = 202): string[] {
+function deliveries(
+  arrived: string[],
+  closedAt: number | null,
+  emptyAt: number[],
+  answer = 202,
+  leftOut: LeftOut[] = [],
+): string[] {
   const attempt = {
     eventType: 'status_changed',
     orderId: 'o',
@@ -30,7 +37,9 @@ function deliveries(arrived: string[], closedAt: number | null, emptyAt: number[
     answer,
     acknowledgedAs: answer === 202 ? 'a' : undefined,
   };
-  const orders = new Map<string, OrderRuns>([['order/business/o', { deliveries: new Set(arrived), closedAt }]]);
+  const orders = new Map<string, OrderRuns>([
+    ['order/business/o', { deliveries: new Set(arrived), leftOut, closedAt }],
+  ]);
   return judgeDeliveries([attempt as DeliveryAttempt], { orders, emptyAt, readAt: 5_000 }).problems;
 }
 
@@ -104,6 +113,21 @@ it.each<[what: string, isWrong: boolean, found: unknown]>([
   ['a delivery that arrived', false, deliveries(['a'], null, [])],
   ['a delivery that came after the end of its order', false, deliveries([], 3_000, [500, 4_000])],
   ['a delivery that a living order lacks', true, deliveries([], null, [2_000])],
+  [
+    'a delivery that a signal stands for',
+    false,
+    deliveries([], null, [2_000], 202, [{ from: 900, to: 1_005, count: 1 }]),
+  ],
+  [
+    'a delivery that an earlier signal stands for',
+    true,
+    deliveries([], null, [2_000], 202, [{ from: 800, to: 900, count: 1 }]),
+  ],
+  [
+    'a delivery beyond those that a signal stands for',
+    true,
+    deliveries([], null, [2_000], 202, [{ from: 900, to: 1_005, count: 0 }]),
+  ],
   ['a right delivery that was refused', true, deliveries([], null, [2_000], 401)],
   ['a token request in each lifetime', false, tokens([0, 48, 96])],
   ['a second one within a lifetime', true, tokens([0, 30])],
