@@ -44,17 +44,13 @@ export function createTemporalClock(monotonic: MonotonicClock) {
   };
 }
 
-/** After a crash of the server, an attempt may start so long before it is due. */
-const mostBeforeDueMs = 60_000;
-
 /**
  * An instant on the server's clock that has passed, from the current activity. Undefined outside an activity, as in
- * polls.
+ * polls. Not the instant of the attempt: after a crash of the server a retry may start before it is due.
  */
 export function passedAtServer(): number | undefined {
   try {
-    const { scheduledTimestampMs, currentAttemptScheduledTimestampMs } = activityInfo();
-    return Math.max(scheduledTimestampMs, currentAttemptScheduledTimestampMs - mostBeforeDueMs);
+    return activityInfo().scheduledTimestampMs;
   } catch {
     return undefined;
   }

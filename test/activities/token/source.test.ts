@@ -150,7 +150,7 @@ it('a process that knew nothing of the server when it took a token ends it in ti
 
 it('an attempt that Temporal starts before it is due has no token replaced', async () => {
   const { clock, fleet, get } = await setUpWithToken();
-  const times = { scheduledTimestampMs: clock.now(), currentAttemptScheduledTimestampMs: clock.now() + hour - second };
+  const times = { scheduledTimestampMs: clock.now(), currentAttemptScheduledTimestampMs: clock.now() + 2 * hour };
   const early = fleet.newProcess(0, ofActivity);
   for (let calls = 0; calls < 2; calls += 1) await new MockActivityEnvironment(times).run(() => get(undefined, early));
   expect(fleet.asked).toEqual([null]);
