@@ -3,7 +3,8 @@ const overtaken = 'WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND';
 /** More than 2 MiB of messages came during a task. Temporal keeps them, and repeats the task with them. */
 const crowded = 'WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND';
 /** Temporal went away while the SDK read a history, so the SDK fails the task before it runs our code. */
-const unread = /^Fetching history failed: Status \{ code: (Unavailable|DeadlineExceeded|Cancelled),/;
+const unread =
+  /^Fetching history failed: Status \{ code: (Unavailable|DeadlineExceeded|Cancelled|Unknown, message: "transport error"),/;
 
 /** A server that had just taken the run over gave out a history with a gap, so the SDK fails the task before it runs our code. */
 const gapped = /^Fatal error in workflow machines: History is out of order\./;

@@ -161,6 +161,16 @@ it.each<[what: string, isWrong: boolean, found: unknown]>([
   ['caches that fill in the first third', false, soak((i) => Math.min(i, 10) * 20)],
   ['memory that grows all the time', true, soak((i) => 200 + i * 5)],
   ['a task that lost its server', false, threw('Fetching history failed: Status { code: Unavailable, message: "" }')],
+  [
+    'a task whose connection broke',
+    false,
+    threw('Fetching history failed: Status { code: Unknown, message: "transport error", source: None }'),
+  ],
+  [
+    'a history that nobody could read',
+    true,
+    threw('Fetching history failed: Status { code: Unknown, message: "bad" }'),
+  ],
   ['a task in which our code threw', true, threw('cannot read properties of undefined')],
   ['a person who decides twice', false, judgeAnswers({ asked: { 'resolve AlreadyDecided': 1 } })],
   ['a change that was decided before it was asked for', true, judgeAnswers({ asked: { 'change AlreadyDecided': 1 } })],
