@@ -6,7 +6,7 @@ import { ownQuoteTooOld, type Quote, quoteLivesMs, toEstimateBody } from '../dom
 import { QuoteTooOld } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import type { AuthorizedCall } from './authorized-call.js';
-import { passedAtServer } from './temporal-clock.js';
+import { dueAtServer } from './temporal-clock.js';
 
 /** The ports of quotes. */
 export interface QuotingPorts {
@@ -50,8 +50,8 @@ export function createQuoting(ports: QuotingPorts) {
       if (quote !== null && isTooOld(quote)) throw new QuoteTooOld();
       if (quoteGivenAt === undefined) return;
       const givenAt = Date.parse(quoteGivenAt);
-      // The worst of two clocks: this machine's may be slow, and the server's is known as of a moment that has passed.
-      const old = Math.max(ageMs(givenAt, now), (passedAtServer() ?? givenAt) - givenAt);
+      // This machine's clock may be slow, and an operator may have paused the activity since it was scheduled.
+      const old = Math.max(ageMs(givenAt, now), (dueAtServer() ?? givenAt) - givenAt);
       if (old > livesMs) throw ownQuoteTooOld();
     },
   };

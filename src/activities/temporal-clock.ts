@@ -1,4 +1,4 @@
-import { activityInfo } from '@temporalio/activity';
+import { activityInfo, type Info } from '@temporalio/activity';
 import type { MonotonicClock } from '../clock.js';
 
 /** The clock of Temporal's server, as far as this process knows it. */
@@ -45,12 +45,21 @@ export function createTemporalClock(monotonic: MonotonicClock) {
 }
 
 /**
- * An instant on the server's clock that has passed, from the current activity. Undefined outside an activity, as in
- * polls. Not the instant of the attempt: after a crash of the server a retry may start before it is due.
+ * A past instant on the server's clock: when the current activity was scheduled. Undefined outside an activity, as in
+ * polls. A retry's due time would be no such instant, because a server that has crashed starts retries early.
  */
 export function passedAtServer(): number | undefined {
+  return timesOfActivity()?.scheduledTimestampMs;
+}
+
+/** When the current attempt was due, on the server's clock. Undefined outside an activity. */
+export function dueAtServer(): number | undefined {
+  return timesOfActivity()?.currentAttemptScheduledTimestampMs;
+}
+
+function timesOfActivity(): Pick<Info, 'scheduledTimestampMs' | 'currentAttemptScheduledTimestampMs'> | undefined {
   try {
-    return activityInfo().scheduledTimestampMs;
+    return activityInfo();
   } catch {
     return undefined;
   }

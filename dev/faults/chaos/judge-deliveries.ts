@@ -20,9 +20,10 @@ export function addRun(orders: Map<string, OrderRuns>, { workflowId, deliveries,
 }
 
 /**
- * Did every acknowledged delivery reach the run of its order? A delivery may be missing only if its order had ended before it
- * came, or if a signal stands for it: one of very many deliveries names the oldest and the newest ones. `emptyAt`: instants, in order, at which the journal was empty, so that the ingress had forwarded all earlier deliveries.
- * Does not judge deliveries that the ingress forwarded after the runs were read.
+ * Did every acknowledged delivery reach the run of its order? A delivery may be missing only if its order had ended before
+ * it came, or if a signal counts it without its id: a signal names at most 50 deliveries. `emptyAt`: instants, in order,
+ * at which the journal was empty, so that the ingress had forwarded all earlier deliveries. Deliveries that the ingress
+ * forwarded after the runs were read are not judged.
  */
 export function judgeDeliveries(
   attempts: readonly DeliveryAttempt[],
@@ -30,9 +31,9 @@ export function judgeDeliveries(
 ): Verdict {
   const acknowledged = attempts.filter(({ acknowledgedAs }) => acknowledgedAs !== undefined);
   const lost: string[] = [];
-  const isStoodFor = createStandIns(orders);
+  const isCounted = createUnnamed(orders);
   let afterTheEnd = 0;
-  let stoodFor = 0;
+  let countedOnly = 0;
   let underWay = 0;
   for (const { orderId = '', acknowledgedAs = '', at, ms } of acknowledged) {
     const order = orders.get(`order/business/${orderId}`);
@@ -41,7 +42,7 @@ export function judgeDeliveries(
     const mayHaveEnded = order !== undefined && order.closedAt !== null && order.closedAt <= handedOverBy;
     if (handedOverBy > readAt) underWay += 1;
     else if (mayHaveEnded) afterTheEnd += 1;
-    else if (isStoodFor(orderId, Date.parse(at), ms)) stoodFor += 1;
+    else if (isCounted(orderId, Date.parse(at), ms)) countedOnly += 1;
     else lost.push(`delivery ${acknowledgedAs} of order ${orderId}, acknowledged at ${at}, has not arrived`);
   }
   const answered = attempts.filter(({ answer }) => answer !== null);
@@ -57,19 +58,19 @@ export function judgeDeliveries(
     deliveriesUnanswered: attempts.length - answered.length,
     deliveriesLost: lost.length,
     deliveriesAfterTheEnd: afterTheEnd,
-    deliveriesStoodFor: stoodFor,
+    deliveriesCountedOnly: countedOnly,
     deliveriesUnderWay: underWay,
   };
   return { problems: [...lost, ...strange], figures };
 }
 
-/** Whether a signal stands for a delivery that was sent then. Each signal stands for no more than it says. */
-function createStandIns(orders: ReadonlyMap<string, OrderRuns>) {
+/** Tells whether some signal counts a delivery without its id. Each signal accounts for as many deliveries as it says. */
+function createUnnamed(orders: ReadonlyMap<string, OrderRuns>) {
   const left = new Map([...orders].map(([id, { leftOut }]) => [id, leftOut.map((one) => ({ ...one }))]));
   return (orderId: string, at: number, ms: number): boolean => {
-    const standIns = left.get(`order/business/${orderId}`) ?? [];
-    const standIn = standIns.find(({ from, to, count }) => count > 0 && from <= at + ms && at <= to);
-    if (standIn) standIn.count -= 1;
-    return standIn !== undefined;
+    const signals = left.get(`order/business/${orderId}`) ?? [];
+    const signal = signals.find(({ from, to, count }) => count > 0 && from <= at + ms && at <= to);
+    if (signal) signal.count -= 1;
+    return signal !== undefined;
   };
 }

@@ -6,7 +6,7 @@ import { decodeAll, type HistoryEvents } from '../../../src/temporal/runs.js';
 import type { Stage } from './stage.js';
 import { isNoFault } from './task-failures.js';
 
-/** So many deliveries came between two that a signal names, and are left out of it; both instants in milliseconds since the epoch. */
+/** Deliveries that a signal counts without their ids. They arrived between two instants, in milliseconds since the epoch. */
 export interface LeftOut {
   from: number;
   to: number;
@@ -25,7 +25,7 @@ export interface Run {
   events: number;
   /** Ids of the deliveries that reached it, each as often as it came. */
   deliveries: string[];
-  /** Deliveries that its signals stand for without their ids. */
+  /** Deliveries that its signals count without their ids. */
   leftOut: LeftOut[];
   /** Causes of failed workflow tasks, except those that are no fault. */
   taskFailures: string[];

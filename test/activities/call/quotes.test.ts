@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { createQuoting } from '../../../src/activities/quote.js';
 import { nothingSent } from '../../../src/domain/call.js';
+import { toScope } from '../../../src/domain/keys.js';
 import { QuoteTooOld, RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import type { ApiReply } from '../../../src/ride-api/http.js';
 import { stop } from '../../dev/sandbox/booking-calls.js';
 import estimated from '../../fixtures/published/business-price-estimate-response.json' with { type: 'json' };
+import { attemptOnce, iso, second, start } from '../temporal.js';
 import { callOf, createCallStage, newOrder, refusal, reply } from './attempts.js';
 
 const there = { lat: 51.513, lng: -0.12 };
@@ -16,6 +19,13 @@ const expired = reply(422, {
   errors: [{ code: 'order_invalid', title: 'Not possible', field_errors: [{ field: 'quote_id', code: 'expired' }] }],
 });
 const repeatable = { operations: { createOrder: { repeatable: true } } };
+
+/** Checking a quote asks nothing of the service. */
+const noService = {
+  askEstimate: () => Promise.reject(new Error('asked for an estimate')),
+  scopeOf: () => toScope('order'),
+  call: () => Promise.reject(new Error('called the service')),
+};
 
 const pathsOf = ({ requests }: ReturnType<typeof createCallStage>) =>
   requests.map(({ url }) => (url.includes('/price-estimate') ? 'estimate' : 'create'));
@@ -131,6 +141,16 @@ describe("a caller's own quote", () => {
     const { failure, sent } = await played([created], {}, given(121));
     expect(failure).toMatchObject({ type: 'InvalidInput', message: expect.stringMatching(/body\.quote_id.*--quote/) });
     expect(sent).toEqual([]);
+  });
+
+  it('is refused by a worker whose clock is slow, once the attempt was due too late', async () => {
+    const { check } = createQuoting({ rideApi: noService, call: noService.call, now: () => start });
+    const checkedAfter = (dueMs: number) =>
+      attemptOnce({ scheduledTimestampMs: start, currentAttemptScheduledTimestampMs: start + dueMs }, async () =>
+        check({ ...given(0), quoteGivenAt: iso(start) }, null),
+      );
+    expect((await checkedAfter(119 * second)).error).toBeUndefined();
+    expect((await checkedAfter(121 * second)).error).toMatchObject({ code: 'InvalidInput' });
   });
 
   it('never ends a doubt', async () => {

@@ -114,17 +114,17 @@ it.each<[what: string, isWrong: boolean, found: unknown]>([
   ['a delivery that came after the end of its order', false, deliveries([], 3_000, [500, 4_000])],
   ['a delivery that a living order lacks', true, deliveries([], null, [2_000])],
   [
-    'a delivery that a signal stands for',
+    'a delivery that a signal counts without its id',
     false,
     deliveries([], null, [2_000], 202, [{ from: 900, to: 1_005, count: 1 }]),
   ],
   [
-    'a delivery that an earlier signal stands for',
+    'a delivery that only an earlier signal could count',
     true,
     deliveries([], null, [2_000], 202, [{ from: 800, to: 900, count: 1 }]),
   ],
   [
-    'a delivery beyond those that a signal stands for',
+    'one delivery more than a signal counts',
     true,
     deliveries([], null, [2_000], 202, [{ from: 900, to: 1_005, count: 0 }]),
   ],
