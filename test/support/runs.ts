@@ -51,6 +51,13 @@ export const pendingOf = async (run: Described) =>
 export const isPending = (run: Described, name: string): Promise<void> =>
   vi.waitFor(async () => expect((await pendingOf(run)).map((one) => one.name)).toContain(name), patient);
 
+/** Resolves once an attempt of this activity has failed, so that it stays pending until its next attempt. */
+export const isFailing = (run: Described, name: string): Promise<void> =>
+  vi.waitFor(async () => {
+    const failed = (await pendingOf(run)).filter(({ failure }) => failure !== '');
+    expect(failed.map((one) => one.name)).toContain(name);
+  }, patient);
+
 /** Has the watch of the account taken the order of this run? */
 export async function isWatched(run: Recorded): Promise<boolean> {
   const events = await eventsOf(run);

@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, expect, it, vi } from 'vitest';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { accountWatchId } from '../../../src/domain/workflow-ids.js';
+import { deliver, newDelivery } from '../../support/delivery/deliveries.js';
 import { isLong } from '../../support/long.js';
 import { noticesOf } from '../../support/notify/notices.js';
 import { useNotifyReceiver } from '../../support/notify/receiver.js';
 import { type ActivityAction, activityActions, actOn, resetPoints, resetRun } from '../../support/operator.js';
 import { type FollowHandle, shows, trailOf } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
-import { isPending } from '../../support/runs.js';
+import { isFailing, isPending } from '../../support/runs.js';
 import { useStoreStack } from '../../support/store/stack.js';
 
 const receiver = useNotifyReceiver();
@@ -147,13 +148,12 @@ it.each(actions)('an order goes on after an operator did this to the watch of it
 it.each(actions)('an order goes on after an operator did this to a read that fails: %s', async (action) => {
   const order = await follow();
   stack.sandbox.setFault({ kind: 'serverError', orderId: order.orderId });
-  const refresh = order.current.executeUpdate('refreshOrder').catch(() => undefined);
-  await isPending(order.current, 'readOrder');
+  await deliver(order.current, newDelivery());
+  await isFailing(order.current, 'readOrder');
   await actOn(stack.client, order.first.workflowId, 'readOrder', action);
   stack.sandbox.clearFaults();
   stack.sandbox.setStatus('business', order.orderId, 'Completed');
   expect(await order.run.result()).toMatchObject({ outcome: 'completed' });
-  await refresh;
   await areTold(order, 'Completed', action);
 });
 
