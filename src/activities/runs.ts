@@ -106,8 +106,8 @@ export type DeliveryActivities = ReturnType<typeof createDeliveryActivities>;
 export const createDeliveryActivities = ({ routes }: { routes: DeliveryRoutes }) => ({
   /** Gives a parked delivery to an order, or to the report of one. */
   async handOverDelivery(input: HandOverInput): Promise<DeliveryResult> {
-    const { eventType, deliveryId, receivedAt } = input;
-    return await routes.toRun(input, [{ deliveryId, eventType, receivedAt }]);
+    const { account: _account, orderId: _orderId, ...notice } = input;
+    return await routes.toRun(input, [notice]);
   },
 });
 

@@ -86,8 +86,9 @@ const reportFields: readonly [string, Form][] = [
 const companyObjects = 'data products transportation delivery references errors field_errors price'.split(' ');
 /** The same of answers about a company and its products. Elsewhere a word may be a name, and an id that of a person. */
 const companyFields: readonly [string, Form][] = [
-  ...each('transportation/name delivery/name references/title', title),
-  ...each('price_concept payment_types', word),
+  ...each('transportation/name delivery/name transportation/description delivery/description references/title', title),
+  ...each('payment_types', (value) => word(value) || title(value)),
+  ...each('price_concept', word),
   ...each('errors/code field_errors/code field_errors/field', word),
   ...each('edit_future_order_enabled mandatory_destination allow_multi_riders mandatory', flag),
   ...each('has_errors', flag),

@@ -55,7 +55,7 @@ export type RoutedDelivery = s.Read<typeof RoutedDeliverySchema>;
 
 /** A parked delivery for an order. */
 export interface HandOverInput
-  extends Pick<ParkedDeliveryInput, 'account' | 'eventType' | 'deliveryId' | 'receivedAt'> {
+  extends Pick<ParkedDeliveryInput, 'account' | 'eventType' | 'deliveryId' | 'receivedAt' | 'eventTime'> {
   orderId: OrderId;
 }
 

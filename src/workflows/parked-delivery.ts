@@ -87,8 +87,9 @@ async function expire(parked: Parked, afterMs: number): Promise<void> {
 async function route(parked: Parked, orderId: OrderId): Promise<RoutedDelivery> {
   parked.isBusy = true;
   try {
-    const { account, eventType, deliveryId, receivedAt } = parked.delivery;
-    const handedOver = await giveToOrder({ account, eventType, deliveryId, receivedAt, orderId });
+    const { account, eventType, deliveryId, receivedAt, eventTime } = parked.delivery;
+    const happened = eventTime === undefined ? {} : { eventTime };
+    const handedOver = await giveToOrder({ account, eventType, deliveryId, receivedAt, ...happened, orderId });
     const refusal = refusalOf(handedOver, account, orderId);
     if (refusal !== null) throw ApplicationFailure.nonRetryable(refusal, 'NotRouted');
     return { ...decide(parked, { outcome: 'routed', orderId }), handedOver };

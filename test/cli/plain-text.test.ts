@@ -54,7 +54,29 @@ describe('the body of a parked delivery as it is shown', () => {
     expect(shownBody(body, [secret])).toBe(shown);
   });
 
-  it.each(['{"order":{"status":"Driving"}}', 'plain text', ''])('leaves %j as it came', (body) => {
+  const base64 = (value: object, encoding: 'base64' | 'base64url' = 'base64') =>
+    Buffer.from(JSON.stringify(value)).toString(encoding);
+  const unknown = { order_id: '71000123', client_secret: 'unknown?>~', note: 'ÿÿÿ???>>>' };
+  const escaped = base64(unknown).replaceAll('/', '\\/');
+
+  it.each([
+    ['with a field that is called a secret', base64(unknown)],
+    ['in the alphabet of URLs, without padding', base64(unknown, 'base64url')],
+    ['with escaped slashes', escaped],
+    ['with a known secret under any name', base64({ note: `x ${secret} y` })],
+    ['that holds another one', base64({ data: base64({ data: base64(unknown) }) })],
+    ['of a known secret alone', Buffer.from(secret).toString('base64')],
+  ])('hides a text in base64 %s', (_, text) => {
+    const line = '\\n'; // as it stands in JSON
+    for (const before of ['', 'data:application/json;base64,', line])
+      expect(shownBody(`{"message":"${before}${text}","b":1}`, [secret])).toBe(`{"message":"${before}[secret]","b":1}`);
+  });
+
+  const harmless = base64({ order_id: '71000123', status: 'Driving' });
+  it.each([
+    ...[`{"message":"${harmless}"}`, '{"id":"3a5d1f9e-8f7a-4a2b-9c3d-0b1e2f3a4b5c"}', 'c2VjcmV0 secrets/of/any/kind'],
+    ...['{"order":{"status":"Driving"}}', 'plain text', ''],
+  ])('leaves %j as it came', (body) => {
     expect(shownBody(body, [secret])).toBe(body);
   });
 });

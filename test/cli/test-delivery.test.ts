@@ -47,11 +47,13 @@ interface Given {
   /** What the memo of the subscription says; null: it has none. */
   accepted?: AcceptedGeneration[] | null;
   verification?: VerificationSettings;
+  /** Other ones of the contract profile. */
+  pointers?: object;
   env?: Record<string, string>;
 }
 
 /** Runs the command on such a subscription. */
-async function run({ accepted = [generation()], verification, env = {} }: Given, options: object = {}) {
+async function run({ accepted = [generation()], verification, pointers, env = {} }: Given, options: object = {}) {
   const config = loadCliConfig({
     FARETRAIL_WEBHOOK_KEYS: `k1:${encodedKey(7)}`,
     FARETRAIL_BUSINESS_BASE_URL: 'https://business.example',
@@ -60,7 +62,11 @@ async function run({ accepted = [generation()], verification, env = {} }: Given,
     FARETRAIL_PUBLIC_URL: url,
     ...env,
   });
-  const profile = { ...config.profile, ...(verification && { delivery: { verification } }) };
+  const profile = {
+    ...config.profile,
+    pointers: { ...config.profile.pointers, ...pointers },
+    ...(verification && { delivery: { verification } }),
+  };
   const get = async (_workflowId: string, unknown: Error) => {
     if (accepted === null) throw unknown;
     return { memo: { subscription: { accepted } } };
@@ -82,20 +88,39 @@ describe('the test delivery', () => {
     expect(createWebhookPaths(keys).readCapability(key, capability)).toBe('new1');
   });
 
+  it('has the published form: the order inside a text, and no company', async () => {
+    await run({});
+    await run({}, { eventType: 'business_report', status: undefined });
+    await run({}, { eventType: 'business_report', order: undefined, status: undefined });
+    const text = { id: expect.stringMatching(/^[0-9a-f-]{36}$/), timestamp: expect.stringMatching(/Z$/) };
+    expect(receiver.received.map(({ json }) => json)).toEqual([
+      { ...text, event_type: 'status_changed', message: '{"order_id":"7b21","status":"Driving"}' },
+      { ...text, event_type: 'business_report', message: '{"order_id":"7b21","status":"update"}' },
+      { ...text, event_type: 'business_report', message: '{"status":"update"}' },
+    ]);
+  });
+
   it('has for the ingress the order, status and event type of the command, and is a new one each time', async () => {
     await run({});
     await run({});
     const { pointers, statuses } = defaultContractProfile;
     const read = createDeliveryReader(pointers.delivery, statuses);
-    const expected = { orderId: '7b21', status: 'Driving', eventType: 'status_changed', businessId };
-    for (const { json } of receiver.received) expect(read(json as never)).toMatchObject(expected);
-    expect(receiver.received[0]?.body).not.toEqual(receiver.received[1]?.body);
+    const readings = receiver.received.map(({ json }) => read(json));
+    const expected = { orderId: '7b21', status: 'Driving', eventType: 'status_changed' };
+    for (const reading of readings) expect(reading).toMatchObject({ ...expected, eventTime: expect.any(String) });
+    expect(new Set(readings.map(({ eventId }) => eventId)).size).toBe(2);
   });
 
-  it('of a report can name no order, and has no status', async () => {
-    await run({}, { eventType: 'business_report', order: undefined, status: undefined });
-    const report = { event_type: 'business_report', business_id: businessId, timestamp: expect.any(String) };
-    expect(receiver.received[0]?.json).toEqual(report);
+  it('has each value where the profile reads it', async () => {
+    const delivery = {
+      ...defaultContractProfile.pointers.delivery,
+      ...{ orderId: ['/ride/no'], status: ['/ride/state'], eventId: [], eventTime: [] },
+    };
+    await run({ pointers: { delivery } });
+    expect(receiver.received[0]?.json).toEqual({
+      ...{ event_type: 'status_changed', ride: { no: '7b21', state: 'Driving' } },
+      ...{ id: expect.any(String), timestamp: expect.any(String) },
+    });
   });
 
   const modes: VerificationSettings[] = [{ mode: 'path' }, { mode: 'signed' }, byMac];

@@ -110,8 +110,7 @@ describe('an answer as it is kept in clear', () => {
     ['products', publishedProducts],
     ['priceEstimate', publishedEstimate],
   ] as const)('has the catalogue of the company: %s', (operation, answer) => {
-    const { payment_types: _, ...rest } = answer as Record<string, unknown>;
-    expect(JSON.stringify(keep(operation, answer))).toContain(JSON.stringify(rest).slice(1, 60));
+    expect(keep(operation, answer)).toEqual(answer);
   });
 
   it('has each amount of the published receipt, with its nulls, and the names of the parts of a cost', () => {
@@ -206,7 +205,7 @@ const isIn = (value: unknown, result: unknown): boolean =>
   );
 
 /** The id in a report page is that of an order: `orders/id`. */
-const catalogue = ['title', 'name', 'product_name'];
+const catalogue = ['title', 'name', 'product_name', 'description', 'payment_types'];
 const answerOf = (operation: BusinessOperation): unknown =>
   operation === 'orderReport' ? reportWithoutIds(kept[operation]) : kept[operation];
 const reportWithoutIds = (page: unknown) =>

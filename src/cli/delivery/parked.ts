@@ -203,9 +203,20 @@ async function readSecrets(session: Session, sealer: Pick<Sealer, 'unseal'>, key
  *  look for the end: the rest of the text goes. */
 const secretField = /("[^"\\]*secret[^"\\]*\\*"\s*:\s*)(?:\\+".*|"(?:[^"\\]|\\.)*"?|[[{].*|[^\s,}\]]+)/gis;
 
-/** The body without these secrets, and without the value of any field that has "secret" in its name. */
+/** What may be base64 (RFC 4648 sections 4 and 5): JSON may escape each slash, and a letter behind a backslash is part of an escape. */
+const mayBeBase64 = /(?<!\\)(?:[\w+/-]|\\\/){12,}={0,2}/g;
+
+/** The text, or a mark in its place if it is base64 that holds a secret. */
+function hiddenIfSecret(text: string, secrets: readonly string[]): string {
+  const inside = Buffer.from(text.replaceAll('\\', ''), 'base64').toString();
+  return shownBody(inside, secrets) === inside ? text : hidden;
+}
+
+/** The body without these secrets, and without the value of any field that has "secret" in its name, in base64 as well. */
 export const shownBody = (text: string, secrets: readonly string[]): string =>
-  withoutSecrets(text, secrets).replace(secretField, `$1"${hidden}"`);
+  withoutSecrets(text, secrets)
+    .replace(mayBeBase64, (run) => hiddenIfSecret(run, secrets))
+    .replace(secretField, `$1"${hidden}"`);
 
 /** One delivery with its content. Safe for a terminal. */
 function openedText(key: ParkedDeliveryKey, delivery: ParkedDelivery | null, opened: OpenedDelivery | null): string {

@@ -1,8 +1,8 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { request } from 'undici';
 import { wallMs } from '../../clock.js';
 import type { ContractProfile } from '../../contracts/contract-profile.js';
-import { ownValue, pointerTokens, readIncomingJson } from '../../contracts/json.js';
+import { isJsonObject, ownValue, pointerTokens, readIncomingJson } from '../../contracts/json.js';
 import { InvalidInput } from '../../domain/errors.js';
 import { iso } from '../../domain/instant.js';
 import type { OrderId } from '../../domain/keys.js';
@@ -59,7 +59,7 @@ function checkGiven(given: SendGiven): SendGiven {
 /** Sends the delivery and shows its id and the ingress's answer. */
 export async function sendDelivery(session: Session, given: SendGiven): Promise<number> {
   const { account, eventType } = given;
-  const { accounts, profile, webhookKeys } = session.config;
+  const { profile, webhookKeys } = session.config;
   if (!webhookKeys) throw new InvalidInput('FARETRAIL_WEBHOOK_KEYS: missing; set the keys of the ingress');
   const base = ingressUrl(session.config);
   const where = 'missing; FARETRAIL_INGRESS_PORT does not tell where the ingress listens';
@@ -73,8 +73,7 @@ export async function sendDelivery(session: Session, given: SendGiven): Promise<
   }
   const [sealed] = signing === null ? [] : secrets;
   const unsealed = sealed && createSealer(webhookKeys).unseal(sealed, subscriptionId(given)).catch(tellUnreadable);
-  const businessId = accounts.find(({ name }) => name === account)?.businessId;
-  const delivery = writeTestDelivery({ ...given, businessId }, profile, toProof(signing, await unsealed));
+  const delivery = writeTestDelivery(given, profile, toProof(signing, await unsealed));
   const path = createWebhookPaths(webhookKeys).pathOf({ account, eventType, generation });
   return tellAnswer(session, base, await post(base, path, delivery));
 }
@@ -131,25 +130,28 @@ function tellAnswer({ tell }: Session, base: string, answer: Answer): number {
 
 type Verification = ContractProfile['delivery']['verification'];
 
-type TestFacts = Omit<SendGiven, 'account'> & { businessId: string | undefined };
+/** Of a report the service always sends this word, which is no status of an order (published). */
+const wordOfReport = 'update';
 
-/** Writes each value where the profile reads it. */
+/** Writes each value where the profile reads it, and `message` as a text that holds JSON (published). */
 function writeTestDelivery(
-  { eventType, order, status, businessId }: TestFacts,
+  { eventType, order, status }: Omit<SendGiven, 'account'>,
   { pointers }: Pick<ContractProfile, 'pointers'>,
   proofOf: (body: string) => Record<string, string>,
 ): { headers: Record<string, string>; body: string } {
+  const { delivery } = pointers;
   const places: [pointer: string | undefined, value: string | undefined][] = [
-    [pointers.delivery.eventType[0], eventType],
-    [pointers.delivery.orderId[0], order],
-    [pointers.delivery.status[0], status],
-    [pointers.delivery.businessId[0], businessId],
-    ['/timestamp', iso(wallMs())], // makes each test delivery a new one
+    [delivery.eventId[0] ?? '/id', randomUUID()],
+    [delivery.eventType[0], eventType],
+    [delivery.orderId[0], order],
+    [delivery.status[0], eventType === 'business_report' ? wordOfReport : status],
+    [delivery.eventTime[0] ?? '/timestamp', iso(wallMs())],
   ];
   let content: object = {};
   for (const [pointer, value] of places)
     if (pointer && value !== undefined) content = withValue(content, pointerTokens(pointer) ?? [], value);
-  const body = JSON.stringify(content);
+  const message = ownValue(content, 'message');
+  const body = JSON.stringify(isJsonObject(message) ? { ...content, message: JSON.stringify(message) } : content);
   return { headers: { 'content-type': 'application/json', ...proofOf(body) }, body };
 }
 

@@ -62,11 +62,13 @@ describe('the record of deliveries', () => {
   });
 });
 
+const signatureHeader = 'X-Drawn';
 let ingress: IngressStand;
 /** An ingress whose subscription has the secret that the sandbox has given out for it. */
-async function subscribe(verification: VerificationSettings = { mode: 'path' }): Promise<void> {
-  sandbox = await startSandbox({ business: { businessId } });
+async function subscribe(verification: VerificationSettings = { mode: 'path' }, orderBefore?: string): Promise<void> {
+  sandbox = await startSandbox({ business: { businessId }, deliveries: { signatureHeader } });
   onTestFinished(() => sandbox.close());
+  if (orderBefore !== undefined) sandbox.addOrder(quietOrder('business', orderBefore));
   ingress = await aStand({ verification });
   for (const eventType of ['status_changed', 'business_report'] as const) {
     const { secretId } = sandbox.addSubscriber({ hookAddress: ingress.addressOf('g1', eventType), eventType });
@@ -108,4 +110,38 @@ it.each<[DeliveryRequestInput, string, object[]]>([
   await subscribe();
   expect(await answers(request)).toBe(code);
   expect(ingress.store.deliveries).toMatchObject(kept);
+});
+
+describe.each(['wrongSecret', 'unsigned'] as const)('a delivery with the flaw %s', (flaw) => {
+  it('is admitted by its address until the first verified one, and refused from then on', async () => {
+    await subscribe({ mode: 'signed' });
+    expect(await answers({ flaw })).toBe('202');
+    expect(await answers({})).toBe('202');
+    expect(await answers({ flaw, count: 3 })).toBe('401');
+    expect(await answers({ eventType: 'business_report', flaw }), 'another subscription').toBe('202');
+    expect(await answers({})).toBe('202');
+    expect(ingress.facts.map(({ outcome }) => outcome).filter((outcome) => outcome === 'wrongSecret')).toHaveLength(3);
+    expect(ingress.store.deliveries).toHaveLength(4);
+  });
+
+  it('is always refused where the profile names header and form of the proof, and never where it names none', async () => {
+    const form = {
+      mode: 'hmac',
+      algorithm: 'sha256',
+      encoding: 'base64',
+      prefix: 'sha256=',
+      over: 'received',
+    } as const;
+    await subscribe({ ...form, header: signatureHeader });
+    expect([await answers({ flaw }), await answers({})]).toEqual(['401', '202']);
+    await subscribe();
+    expect([await answers({}), await answers({ flaw })]).toEqual(['202', '202']);
+  });
+});
+
+// The fuzzer of dev/faults/counterparts counts on it: the bodies that it changes cannot be signed.
+it('nothing is sent about an order that had its last status before the subscription, so unsigned deliveries stay admitted', async () => {
+  await subscribe({ mode: 'signed' }, 'b-1');
+  expect(await answers({ flaw: 'unsigned', count: 3 })).toBe('202');
+  expect(sandbox.deliveryCounts()).toMatchObject({ attempts: 3 });
 });

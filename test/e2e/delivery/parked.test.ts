@@ -101,6 +101,15 @@ describe('a parked delivery', () => {
     expect(await handle.result()).toMatchObject({ outcome: 'routed', orderId: '4711', discardReason: null });
   });
 
+  it('takes the time of its event along to the order, as a delivery that is routed at once does', async () => {
+    const eventTime = '2026-03-02T08:15:51.740Z';
+    const { handle, account, deliveryId, receivedAt } = await parked({ eventTime });
+    await route(handle);
+    const delivery = { deliveryId, eventType: 'status_changed', receivedAt, eventTime };
+    expect(routed).toEqual([{ account, orderId: '4711', deliveries: [delivery] }]);
+    expect(await handle.result()).toMatchObject({ outcome: 'routed', eventTime });
+  });
+
   it('waits or goes to its order again after a reset of its run to each of its tasks, and a repeat has the same id', async () => {
     const { handle, account, deliveryId, receivedAt } = await parked();
     await route(handle);
