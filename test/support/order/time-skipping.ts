@@ -132,6 +132,9 @@ export async function startTimeSkippingStack(more: WorkerEnv = {}) {
     taskQueue: config.taskQueue,
     /** Of the account `partner`. */
     credentialId,
+    accounts: config.accounts,
+    /** The service plays this order, which a delivery may begin to follow. */
+    plays: (orderId: string, service: ScriptedService) => void services.set(orderId, service),
     async start(service: ScriptedService, more: Partial<FollowOrderInput> = {}, limits?: FollowOrderLimits) {
       const orderId = randomUUID();
       services.set(orderId, service);
