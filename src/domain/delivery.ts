@@ -111,11 +111,13 @@ export function readDeliveries(value: unknown, now: string): DeliveryNotice[] {
   if (!Array.isArray(list)) return [unreadable(now)];
   return list.map((item: Partial<Record<keyof DeliveryNotice, unknown>> | null) => {
     if (!item || !isText(item.deliveryId)) return unreadable(now);
+    const eventTime = readInstant(item.eventTime);
     return {
       deliveryId: item.deliveryId,
       eventType: isText(item.eventType) ? item.eventType : 'unknown',
       receivedAt: readInstant(item.receivedAt) ?? now,
       ...(isText(item.status) ? { status: item.status } : {}),
+      ...(eventTime === undefined ? {} : { eventTime }),
       ...(isCount(item.standsFor) ? { standsFor: item.standsFor } : {}),
     };
   });

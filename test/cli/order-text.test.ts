@@ -101,12 +101,14 @@ describe('a trail as text', () => {
   });
 });
 
-it('a line of a timeline shows another raw status and a delivery', () => {
+it('a line of a timeline shows another raw status, a delivery, and when its event happened', () => {
   const lineOf = (entry: TimelineEntry) => withoutColour(timelineLine(entry));
   const cancelled = entry('Cancelled', 5, { rawStatus: 'canceled' });
   expect(lineOf(cancelled)).toBe('2026-05-01 08:30:05  Cancelled     read (came as canceled)');
   const seen = entry('Driving', 5, { source: 'delivery' });
   expect(lineOf(seen)).toBe('2026-05-01 08:30:05  Driving       delivery');
+  const told = entry('Driving', 5, { eventTime: '2026-05-01T08:30:02.740Z', rawStatus: 'driving' });
+  expect(lineOf(told)).toBe('2026-05-01 08:30:05  Driving       read (happened 2026-05-01 08:30:02) (came as driving)');
 });
 
 const open = (trail: OrderTrail) => ({ trail, isOpen: true });

@@ -82,6 +82,13 @@ describe('the argument of deliveryReceived', () => {
     expect(readDeliveries({ deliveries }, now)).toEqual([notice]);
   });
 
+  it('keeps when the event happened, in UTC, and drops what is no instant', () => {
+    const eventTime = '2031-05-01T09:59:57.120Z';
+    const told = ['2031-05-01T11:59:57.120034567+02:00', eventTime, 'just now', 7, null];
+    const read = readDeliveries({ deliveries: told.map((one) => ({ ...notice, eventTime: one })) }, now);
+    expect(read).toStrictEqual([{ ...notice, eventTime }, { ...notice, eventTime }, notice, notice, notice]);
+  });
+
   it('of any JSON is read without an error, and each entry counts', () => {
     const entries = fc.oneof(fc.jsonValue(), fc.record({ deliveryId: fc.jsonValue(), status: fc.jsonValue() }));
     const signals = fc.oneof(fc.jsonValue(), fc.record({ deliveries: fc.array(entries) }));

@@ -127,6 +127,9 @@ it.each([
     const trail = await handle.result();
     expect(trail).toMatchObject({ outcome: 'completed', pushed: true, deliveries: { duplicate: 0 } });
     expect(trail.timeline.map(({ status }) => status)).toEqual(fourHourRide.map(([status]) => status));
+    const named = trail.timeline.slice(isAnnounced ? 0 : 1);
+    const lagMs = named.map(({ at, eventTime = '' }) => Date.parse(at) - Date.parse(eventTime));
+    for (const ms of lagMs) expect(ms).toBeLessThan(minute);
     expect({ reads: stack.reads.length, polls: minutes.length }).toEqual({ reads: 8, polls: before + polls });
     const slow = minutes.slice(before);
     const gaps = slow.slice(1).map((at, index) => at - (slow[index] ?? 0));

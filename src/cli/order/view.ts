@@ -48,8 +48,9 @@ export type TimelineEntry = OrderTrail['timeline'][number];
 const statusWidth = 12;
 
 /** One line of a timeline: when the run saw it (UTC), the status, and whether a read or a delivery showed it. Safe for a terminal. */
-export function timelineLine({ at, status, rawStatus, source }: TimelineEntry): string {
-  const came = rawStatus === status ? '' : ` (came as ${plain(rawStatus)})`;
+export function timelineLine({ at, status, rawStatus, source, eventTime }: TimelineEntry): string {
+  const happened = eventTime === undefined ? '' : ` (happened ${utc(eventTime)})`;
+  const came = `${happened}${rawStatus === status ? '' : ` (came as ${plain(rawStatus)})`}`;
   return `${paint('faint', utc(at))}  ${paint('strong', plain(status).padEnd(statusWidth))}  ${source}${came}`;
 }
 

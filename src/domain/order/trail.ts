@@ -97,6 +97,10 @@ const TimelineEntrySchema = s.answerOf({
   rawStatus: s.answered(),
   at: s.answered(),
   source: s.wordOf(['read', 'delivery']),
+  eventTime: s.absentOr(
+    s.answered(),
+    "When the status began by the service's clock, as a delivery about it claims; absent where none does.",
+  ),
 });
 /** One observation that changed something. `at` is the ISO instant of the observation. */
 export type TimelineEntry = s.Read<typeof TimelineEntrySchema>;
@@ -192,13 +196,40 @@ function withClaims(
 ): TimelineEntry[] {
   const listed = new Set([read.status, ...timeline.map(({ status }) => status)].map(statusKey));
   return claims.reduce<TimelineEntry[]>(
-    (entries, { status: rawStatus, receivedAt }) => {
+    (entries, { status: rawStatus, receivedAt, eventTime }) => {
       const status = rawStatus === undefined ? undefined : toKnownStatus(rawStatus);
       if (rawStatus === undefined || status === undefined || listed.has(statusKey(status))) return entries;
       listed.add(statusKey(status));
-      return withClaim(entries, { status, rawStatus, at: receivedAt, source: 'delivery' }, at);
+      const happened = eventTime === undefined ? {} : { eventTime };
+      return withClaim(entries, { status, rawStatus, at: receivedAt, source: 'delivery', ...happened }, at);
     },
     [...timeline],
+  );
+}
+
+/**
+ * The entry with the time of its event, from the newest of these deliveries about its status. An order may come back to
+ * a status, and an old delivery about it may be repeated then.
+ */
+function withEventTime(entry: TimelineEntry, claims: readonly DeliveryNotice[]): TimelineEntry {
+  const times = claims.flatMap(({ status = null, eventTime }) =>
+    eventTime !== undefined && isSameStatus(status, entry.status) ? [eventTime] : [],
+  );
+  const [eventTime = entry.eventTime] = times.sort().reverse();
+  return eventTime === undefined ? entry : { ...entry, eventTime };
+}
+
+/** The timeline after a read that found the last status again. A poll may have found it before its delivery came. */
+function withLateEventTime(
+  timeline: readonly TimelineEntry[],
+  status: string,
+  claims: readonly DeliveryNotice[],
+): TimelineEntry[] {
+  const index = timeline.findLastIndex(({ source }) => source === 'read');
+  return timeline.map((entry, at) =>
+    at === index && isSameStatus(entry.status, status) && entry.eventTime === undefined
+      ? withEventTime(entry, claims)
+      : entry,
   );
 }
 
@@ -251,13 +282,14 @@ export function recordObservation(
   const { status, rawStatus, terminal } = reading;
   const outcome = terminal ? outcomeOf(status) : null;
   const told: OrderTrail = { ...(terminal ? withoutDriver(calm) : calm), terminal, outcome };
-  if (isSameStatus(trail.status, status)) return withinLimits(told);
+  if (isSameStatus(trail.status, status))
+    return withinLimits({ ...told, timeline: withLateEventTime(timeline, status, claims) });
   return withinLimits({
     ...told,
     status,
     rawStatus,
     since: at,
-    timeline: [...timeline, { status, rawStatus, at, source: 'read' }],
+    timeline: [...timeline, withEventTime({ status, rawStatus, at, source: 'read' }, claims)],
     // Only a change proves that deliveries announce changes. If a poll found it first, polls must be fast again.
     pushed: isAnnounced,
   });

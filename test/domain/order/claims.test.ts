@@ -28,7 +28,7 @@ const opened = (): Recorded => ({ trail: newTrail(), claims: [], seenDeliveries:
 
 function take(before: Recorded, step: Step, second: number): Recorded {
   if ('told' in step) {
-    const deliveries = step.told.map((status) => claim(status, second));
+    const deliveries = step.told.map((status) => ({ ...claim(status, second), eventTime: after(second - 1) }));
     return withDeliveries(before, deliveries);
   }
   return { ...before, ...withObservation(before, reading(step.read, second), before.claims) };
@@ -65,7 +65,8 @@ describe('whatever deliveries claim', () => {
           both = take(both, one, second);
           if ('read' in one) alone = take(alone, one, second);
         }
-        expect(readOf(both.trail)).toEqual(alone.trail.timeline);
+        const reads = readOf(both.trail).map(({ eventTime: _, ...read }) => read);
+        expect(reads).toEqual(alone.trail.timeline);
         expect(claimedOf(both.trail).length).toBeLessThanOrEqual(10);
         expect(both.trail.timeline.length).toBeLessThanOrEqual(200);
         expect(timesOf(both.trail)).toEqual(timesOf(both.trail).toSorted());
@@ -119,6 +120,48 @@ describe('whatever deliveries claim', () => {
       ['Confirmed', after(70)],
       ['Driving', after(70)],
     ]);
+  });
+});
+
+describe('when the event of a delivery happened', () => {
+  const told = (status: string, second: number, eventSecond: number): DeliveryNotice => ({
+    ...claim(status, second),
+    eventTime: after(eventSecond),
+  });
+  const timesIn = ({ timeline }: OrderTrail) => timeline.map(({ status, eventTime }) => [status, eventTime]);
+  const routing = trailOf('Routing');
+
+  it('stands beside the status that a read found after it, and beside one that no read saw', () => {
+    const claims = [told('Confirmed', 61, 59), told('DRIVING', 65, 64), claim('Driving', 66)];
+    expect(timesIn(recordObservation(routing, reading('Driving', 70), claims))).toEqual([
+      ['Routing', undefined],
+      ['Confirmed', after(59)],
+      ['Driving', after(64)],
+    ]);
+  });
+
+  it('is that of the newest event about the status, since an old delivery may be repeated', () => {
+    const claims = [told('Driving', 65, 64), told('Driving', 66, 10), told('Waiting', 67, 66)];
+    const [, , driving] = timesIn(recordObservation(routing, reading('Driving', 70), claims));
+    expect(driving).toEqual(['Driving', after(64)]);
+  });
+
+  it('is added where a poll found the status first, and never replaced', () => {
+    const polled = recordObservation(routing, reading('Driving', 70), []);
+    const announced = recordObservation(polled, reading('Driving', 80), [told('Driving', 79, 69)]);
+    const again = recordObservation(announced, reading('Driving', 90), [told('Driving', 89, 88)]);
+    for (const trail of [announced, again]) expect(timesIn(trail).at(-1)).toEqual(['Driving', after(69)]);
+    expect({ ...announced, timeline: [], reads: 0 }).toEqual({ ...polled, timeline: [], reads: 0 });
+  });
+
+  it('passes to the run that follows the order again', () => {
+    const { trail } = parseRunLeft({
+      trail: recordObservation(routing, reading('Driving', 70), [told('Driving', 65, 64)]),
+      claims: [told('Waiting', 75, 74)],
+      seenDeliveries: [],
+      receivers: [],
+    });
+    expect(timesIn(trail).at(-1)).toEqual(['Driving', after(64)]);
   });
 });
 
