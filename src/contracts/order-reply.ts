@@ -13,30 +13,43 @@ const maxTextLength = 200;
 export const usableText = (value: unknown, maxLength: number): string | undefined =>
   typeof value === 'string' && value.trim() !== '' && value.length <= maxLength ? value : undefined;
 
-/** What a service may need of an order besides its status, unchanged; the field names on the wire are published. */
+/**
+ * What a service may need of an order besides its status, unchanged; the first usable text wins. The field names of the
+ * business interface are published; those under `/actual`, of the partner interface, are assumed: public clients read
+ * them.
+ */
 const times = {
-  requestedAt: '/requested_at',
-  scheduledAt: '/scheduled_at',
-  willArriveAtPickup: '/will_arrive_at_pickup',
-  pickedUpAt: '/pickedup_at',
-  droppedOffAt: '/droppedoff_at',
+  requestedAt: ['/requested_at'],
+  scheduledAt: ['/scheduled_at'],
+  willArriveAtPickup: ['/will_arrive_at_pickup'],
+  pickedUpAt: ['/pickedup_at'],
+  droppedOffAt: ['/droppedoff_at'],
 };
-const supplier = { name: '/supplier/name', code: '/supplier/code' };
+const supplier = { name: ['/supplier/name'], code: ['/supplier/code'] };
 const driver = {
-  name: '/supplier/driver/name',
-  phone: '/supplier/driver/phone',
-  imageUrl: '/supplier/driver/image_url',
-  rating: '/supplier/driver/rating',
+  name: ['/supplier/driver/name', '/actual/supplier/driver/driver_name'],
+  phone: ['/supplier/driver/phone', '/actual/supplier/driver/driver_phone'],
+  imageUrl: ['/supplier/driver/image_url'],
+  rating: ['/supplier/driver/rating'],
 };
-const vehicle = { model: '/supplier/driver/vehicle/model', licensePlate: '/supplier/driver/vehicle/license_plate' };
+const vehicle = {
+  model: ['/supplier/driver/vehicle/model'],
+  licensePlate: ['/supplier/driver/vehicle/license_plate', '/actual/supplier/driver/plate_number'],
+};
 
-function textsAt(order: unknown, pointers: Record<string, string>): Record<string, string> {
-  const texts = Object.entries(pointers).map(([name, at]) => {
-    const value = valueAt(order, at);
-    const isRating = name === 'rating' && typeof value === 'number';
-    return [name, usableText(isRating ? String(value) : value, maxTextLength)];
-  });
+function textsAt(order: unknown, pointers: Record<string, readonly string[]>): Record<string, string> {
+  const texts = Object.entries(pointers).map(([name, places]) => [name, firstText(order, name, places)]);
   return Object.fromEntries(texts.filter(([, text]) => text !== undefined));
+}
+
+function firstText(order: unknown, name: string, places: readonly string[]): string | undefined {
+  for (const place of places) {
+    const value = valueAt(order, place);
+    const isRating = name === 'rating' && typeof value === 'number';
+    const text = usableText(isRating ? String(value) : value, maxTextLength);
+    if (text !== undefined) return text;
+  }
+  return undefined;
 }
 
 const isEmpty = (object: object): boolean => Object.keys(object).length === 0;

@@ -91,6 +91,21 @@ describe('the details in an order reply', () => {
     expect(read({ status: 'Driving', supplier }).details).toBeNull();
   });
 
+  it('hold them of a partner order, too, where public clients read them', () => {
+    const actual = { supplier: { driver: { driver_name: 'N', driver_phone: 'P', plate_number: 'L' } } };
+    const details = (order: object, keepsPersonalData: boolean) =>
+      parseOrderReply({ order }, pointers.orderStatus, statuses, asked, { keepsPersonalData }).details;
+    const expected = { driver: { name: 'N', phone: 'P' }, vehicle: { licensePlate: 'L' } };
+    expect(details({ status: 'Driving', actual }, true)).toEqual(expected);
+    expect(details({ status: 'Driving', actual }, false)).toBeNull();
+    expect(details({ status: 'Completed', actual }, true)).toBeNull();
+    const supplier = { driver: { name: 'Published', phone: '' } };
+    expect(details({ status: 'Driving', supplier, actual }, true)).toEqual({
+      ...expected,
+      driver: { name: 'Published', phone: 'P' },
+    });
+  });
+
   it('are texts from the object that holds the status, without any that cannot be used', () => {
     const [one, two] = ['2031-05-01T01:00:00Z', '2031-05-01T02:00:00Z'];
     const body = { order: { status: 'Driving', requested_at: one }, requested_at: two };

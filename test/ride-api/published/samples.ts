@@ -33,6 +33,9 @@ const receiptFields = [
   'calculation/*/details/cancelled_before_arrival_fee',
 ];
 const driver = 'name phone image_url rating vehicle/model'.split(' ').map((name) => `supplier/driver/${name}`);
+const partnerDriver = 'driver_name driver_phone plate_number'
+  .split(' ')
+  .map((name) => `order/actual/supplier/driver/${name}`);
 const times = 'requested_at scheduled_at will_arrive_at_pickup pickedup_at droppedoff_at';
 const later = { pickedup_at: '2026-03-02T08:30:00Z', droppedoff_at: '2026-03-02T09:00:00Z' };
 
@@ -108,12 +111,10 @@ const orders: Answer[] = [
       'order/status': 'status, rawStatus and terminal',
       'order/scheduled_at': 'details.scheduledAt',
     },
+    encryptedOnly: all(partnerDriver.join(' '), personal),
     notUsed: {
       'order/created_at': 'only clients show it, and no page says that it is the time of the request',
       ...all('order/product/name order/product/category', 'the caller of the partner interface knows what it ordered'),
-      'order/actual/supplier/driver/driver_name': 'personal, and only clients show its place',
-      'order/actual/supplier/driver/driver_phone': 'the same',
-      'order/actual/supplier/driver/plate_number': 'the same',
     },
   },
 ];
