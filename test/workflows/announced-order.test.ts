@@ -115,13 +115,13 @@ async function play(handle: Followed): Promise<number[]> {
 
 it.each([
   // 240 minutes at 5.25 minutes (5, and half of the jitter); the last poll finds that the run has ended.
-  { begun: 'its first delivery', isAnnounced: true, before: 0, polls: 46 },
+  { begun: 'its first delivery', isAnnounced: true, requests: 54, before: 0, polls: 46 },
   // The first change, after five minutes, is the first sign that deliveries announce this order.
-  { begun: 'a caller', isAnnounced: false, before: 29, polls: 45 },
+  { begun: 'a caller', isAnnounced: false, requests: 82, before: 29, polls: 45 },
 ])(
-  'an order of four hours whose statuses published deliveries announce, begun by $begun, costs 8 reads, $before fast polls and $polls slow ones',
+  'an order of four hours whose statuses published deliveries announce, begun by $begun, costs $requests requests',
   virtualTime,
-  async ({ isAnnounced, before, polls }) => {
+  async ({ isAnnounced, requests, before, polls }) => {
     const handle = await begin(isAnnounced);
     const minutes = await play(handle);
     const trail = await handle.result();
@@ -131,6 +131,7 @@ it.each([
     const lagMs = named.map(({ at, eventTime = '' }) => Date.parse(at) - Date.parse(eventTime));
     for (const ms of lagMs) expect(ms).toBeLessThan(minute);
     expect({ reads: stack.reads.length, polls: minutes.length }).toEqual({ reads: 8, polls: before + polls });
+    expect(stack.reads.length + minutes.length).toBe(requests);
     const slow = minutes.slice(before);
     const gaps = slow.slice(1).map((at, index) => at - (slow[index] ?? 0));
     for (const gap of gaps) expect(gap).toBeCloseTo(5.25, 2);
