@@ -99,7 +99,7 @@ async function play(handle: Followed): Promise<number[]> {
     const [status, fromMs] = changes[0] ?? ['', Number.POSITIVE_INFINITY];
     const at = Math.min(order.due, began + fromMs);
     await stack.env.sleep(Math.max(0, at - (await stack.env.currentTimeMs())));
-    clock.now = Math.max(at, await stack.env.currentTimeMs());
+    clock.now = at; // the server's clock is a little ahead on a busy machine
     if (at === began + fromMs) {
       changes.shift();
       await deliver(handle, announcement(orderId, status, clock.now));
@@ -134,7 +134,7 @@ it.each([
     expect(stack.reads.length + minutes.length).toBe(requests);
     const slow = minutes.slice(before);
     const gaps = slow.slice(1).map((at, index) => at - (slow[index] ?? 0));
-    for (const gap of gaps) expect(gap).toBeCloseTo(5.25, 2);
+    for (const gap of gaps) expect(gap).toBeCloseTo(5.25, 3);
     // Those of the run; the polls of the account use the same tokens.
     expect(stack.tokenRequests.length).toBeLessThanOrEqual(fourHourRide.length);
   },
