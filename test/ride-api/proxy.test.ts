@@ -106,7 +106,7 @@ describe('a create that the proxy keeps from the service', () => {
 
   it('was not sent while it waited in line for a tunnel, and is not sent afterwards', async () => {
     const { taken, port } = await serveTls(() => {}); // never answers
-    const http = clientBehind((await proxyWith({ port })).url, { connections: 1, totalMs: 400 });
+    const http = clientBehind((await proxyWith({ port, tunnels: 1 })).url, { connections: 1, totalMs: 2_000 });
     const errors = await Promise.all([failed(http.send(create)), failed(http.send(create))]);
     expect(errors).toEqual([refused('TOTAL_TIMEOUT', null), refused('NO_CONNECTION', 'TOTAL_TIMEOUT')]);
     expect(errors.map((error) => effectOf(error, true))).toEqual(['unknown', 'no']);

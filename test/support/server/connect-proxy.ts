@@ -10,6 +10,8 @@ export interface ProxyOptions {
   manner?: 'opens' | number | 'hangs' | 'hangs up';
   /** The port of this machine that stands for every host. */
   port?: number;
+  /** How many tunnels it opens; asked for another one it says nothing. */
+  tunnels?: number;
   wantsPassword?: boolean;
   tls?: { cert: Buffer; key: Buffer };
 }
@@ -17,7 +19,13 @@ export interface ProxyOptions {
 /** An HTTP proxy that opens tunnels (RFC 9110 section 9.3.6). */
 export type ConnectProxy = Awaited<ReturnType<typeof startConnectProxy>>;
 
-export async function startConnectProxy({ manner = 'opens', port = 0, wantsPassword = false, tls }: ProxyOptions) {
+export async function startConnectProxy({
+  manner = 'opens',
+  port = 0,
+  tunnels = Number.POSITIVE_INFINITY,
+  wantsPassword = false,
+  tls,
+}: ProxyOptions) {
   const right = `Basic ${Buffer.from(`${proxyUser.name}:${proxyUser.password}`).toString('base64')}`;
   /** Each tunnel that was wanted, as `host:port`. */
   const asked: string[] = [];
@@ -28,7 +36,7 @@ export async function startConnectProxy({ manner = 'opens', port = 0, wantsPassw
     asked.push(url);
     client.on('error', () => {});
     const does = wantsPassword && headers['proxy-authorization'] !== right ? 407 : manner;
-    if (does === 'hangs') return;
+    if (does === 'hangs' || asked.length > tunnels) return;
     if (does === 'hangs up') return void client.destroy();
     if (does !== 'opens') return void client.end(`HTTP/1.1 ${does} No\r\nContent-Length: 6\r\n\r\n<html>`);
     const onward = connect(port, '127.0.0.1', () => void client.write('HTTP/1.1 200 Connection established\r\n\r\n'));
