@@ -37,7 +37,7 @@ describe('an answer about an order', () => {
   const order = (body: object) => ({ order: body });
   it.each<[what: string, httpStatus: number, body: unknown, remark: RegExp]>([
     ['is not there', 404, {}, /check the order id; .*operations\.orderDetails\.path/],
-    ['is forbidden', 403, {}, /operations\.orderDetails\.scope/],
+    ['is forbidden', 403, {}, /check the id of the company, operations\.orderDetails\.scope/],
     ['needs another token', 401, {}, /operations\.orderDetails\.scope/],
     ['needs another method', 405, undefined, /operations\.orderDetails\.path and .*\.method/],
     ['is elsewhere', 302, undefined, /HTTP 302.*operations\.orderDetails\.path/],

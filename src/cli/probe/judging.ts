@@ -108,7 +108,7 @@ function judgeRefusal(reply: ApiReply, name: OperationName): Judgement {
   const field = `operations.${name}`;
   const suspects =
     status === 401 || status === 403
-      ? `${field}.scope, and what the client may do for this company`
+      ? `the id of the company, ${field}.scope, and what the client may do for this company`
       : `${field}.path and ${field}.method, the base URL, and the id of the company`;
   const what = status < 300 ? 'an error in an answer with' : 'refused with';
   return judged('wrong', `${what} HTTP ${status}${codeOf(reply)}: check ${suspects}`);

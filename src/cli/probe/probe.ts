@@ -114,7 +114,8 @@ async function probe(context: CommandContext, given: Given): Promise<number> {
   if (written !== null) write(written, proposed.reduce(changed, profile), updates ? 'w' : 'wx');
   else if (file !== undefined) context.note(`${file} is not written: no answer proves or changes anything`);
   const answer = { account: name, askedAt: iso(wallMs()), isAsExpected, findings, changes, written };
-  context.tell(answer, closingText(findings, written));
+  const where = written !== null && !updates ? `${written}; name it in FARETRAIL_CONTRACT_FILE` : written;
+  context.tell(answer, closingText(findings, where));
   return isAsExpected ? exitCodes.done : exitCodes.failed;
 }
 
@@ -340,11 +341,10 @@ function rowsOf({ expected, came, matched, changes }: Finding): string[][] {
 }
 
 /** The result of all questions. */
-function closingText(findings: readonly Finding[], written: string | null): string {
+function closingText(findings: readonly Finding[], where: string | null): string {
   const byVerdict = Object.keys(tones).map((verdict): Pair => {
     const asks = findings.filter((one) => one.verdict === verdict).map((one) => one.asks);
     return [verdict, asks.length === 0 ? null : plain(asks.join(', '))];
   });
-  const hint = written === null ? null : plain(`${written}; name it in FARETRAIL_CONTRACT_FILE`);
-  return pairsText([...byVerdict, ['written', hint]]);
+  return pairsText([...byVerdict, ['written', where === null ? null : plain(where)]]);
 }
