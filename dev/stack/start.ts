@@ -79,7 +79,8 @@ async function main(): Promise<void> {
   say(`worker    log in ${inProject(worker.logFile)}`);
   const ingress = await startLocalProcess('ingress', settings, folder);
   running.push(ingress);
-  say(`ingress   ${env.FARETRAIL_PUBLIC_URL}, log in ${inProject(ingress.logFile)}`);
+  say(`ingress   http://127.0.0.1:${ingressPort}, log in ${inProject(ingress.logFile)}`);
+  if (!isAllSandboxed) say(`public    ${env.FARETRAIL_PUBLIC_URL}; FARETRAIL_PUBLIC_URL changes that`);
   const hasFailed = Promise.race([worker, ingress].map(failureOf));
   const isWell = await Promise.race([followAll({ sandbox, isAllSandboxed, temporal, settings }), hasFailed]);
   if (once) return await exit(isWell ? 0 : 1);

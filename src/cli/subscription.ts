@@ -12,6 +12,7 @@ import {
   parseSubscriptionInput,
   type SubscriptionInput,
 } from '../domain/subscription/subscription.js';
+import { isLoopbackAddress } from '../domain/web-address.js';
 import { fromSubscriptionId, type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
 import { runOf } from '../temporal/runs.js';
 import { listRuns, runsQuery } from '../temporal/visibility.js';
@@ -105,6 +106,10 @@ function toInput(given: CreateGiven, context: CommandContext): SubscriptionInput
   const known = context.loadSettings(context.env).accounts.find(({ name }) => name === account);
   if (known && !actsForCompany[known.interface])
     throw new InvalidInput(`account: ${account} is at the ${known.interface} interface, which delivers no events`);
+  if (known && isLoopbackAddress(input.publicUrl) && !isLoopbackAddress(known.baseUrl))
+    throw new InvalidInput(
+      `--public-url: the service cannot reach ${input.publicUrl}; give the https address of the ingress, or set FARETRAIL_PUBLIC_URL`,
+    );
   return input;
 }
 

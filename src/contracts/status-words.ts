@@ -37,8 +37,9 @@ const synonyms: Readonly<Partial<Record<RideStatus, string>>> = {
   Waiting: 'arrived driver_arrived at_pickup',
   Driving: 'in_progress ongoing on_trip on_board passenger_on_board picked_up riding',
   Completed: 'finished dropped_off',
-  Cancelled: 'cancelled_by_customer cancelled_by_driver cancelled_by_passenger cancelled_by_rider cancelled_by_user',
-  Rejected: 'declined refused no_driver_found no_drivers_available',
+  Cancelled:
+    'aborted cancelled_by_client cancelled_by_customer cancelled_by_driver cancelled_by_passenger cancelled_by_rider cancelled_by_user',
+  Rejected: 'declined refused unfulfilled no_driver_found no_drivers_available',
   CareReq: 'care_required customer_care',
 };
 /** In lower case, letters and digits alone, with the British "cancelled". */
@@ -53,9 +54,15 @@ const bySynonym = new Map(
   ),
 );
 
+const meaningOf = (word: string): RideStatus | undefined =>
+  toKnownStatus(bareWord(word)) ?? bySynonym.get(bareWord(word));
+
+/** What a service may write before each of its words: `ride_completed`, `STATUS_DRIVING`. */
+const thingBefore = /^(order|ride|trip|booking|job|status|state)[ _.:-]/i;
+
 /** The status of ours that an unknown word probably means: one in another spelling, or a word of the trade. */
 export const likelyStatus = (word: string): RideStatus | undefined =>
-  toKnownStatus(bareWord(word)) ?? bySynonym.get(bareWord(word));
+  meaningOf(word) ?? meaningOf(word.replace(thingBefore, ''));
 
 const ends: ReadonlySet<string> = new Set(endStatuses);
 

@@ -18,6 +18,12 @@ export type UnusableReplyCode =
   /** The granted scope lacks a requested value. */
   | 'SCOPE_NOT_GRANTED';
 
+/** The field of the contract profile that says where the missing value stands. Reads name their own operation elsewhere. */
+const fieldOf: Readonly<Partial<Record<UnusableReplyCode, string>>> = {
+  NO_ORDER_ID: 'pointers.createOrder.orderId',
+  NO_QUOTE: 'pointers.priceEstimate.quoteId',
+};
+
 /** A success answer whose JSON lacks a required value. Holds no part of the body.
  *  Not for a body that is not JSON (`RideApiGarbled`) or a refusal (`RideApiError`). */
 export class UnusableReply extends FaretrailError<UnusableReplyCode> {
@@ -27,7 +33,9 @@ export class UnusableReply extends FaretrailError<UnusableReplyCode> {
   readonly namedOrderId: OrderId | undefined;
 
   constructor(code: UnusableReplyCode, namedOrderId?: OrderId) {
-    super(code, `upstream's answer cannot be used: ${code}`);
+    const field = fieldOf[code];
+    const hint = field === undefined ? '' : ` (${field} of the contract profile finds nothing in it)`;
+    super(code, `upstream's answer cannot be used: ${code}${hint}`);
     this.namedOrderId = namedOrderId;
   }
 }

@@ -67,6 +67,14 @@ describe('a trail as text', () => {
     ]);
   });
 
+  it('says where to set the meaning of a word that we do not know, unless the profile makes it an end', () => {
+    const strange = { status: 'EnRoute', rawStatus: 'EnRoute', timeline: [entry('EnRoute', 0)] };
+    const meaning = 'meaning    unknown; set it in statuses.words of the contract profile';
+    expect(trailText(aTrail(strange))).toContain(meaning);
+    expect(trailText(aTrail({ ...strange, terminal: true }))).not.toContain('meaning');
+    expect(trailText(aTrail())).not.toContain('meaning');
+  });
+
   it('says that the order has not been read yet', () => {
     const text = trailText(aTrail({ status: null, rawStatus: null, timeline: [], reads: 0 }));
     expect(text).toContain('not read yet, followed since 2026-05-01 08:30:20 UTC');

@@ -37,7 +37,7 @@ describe('an answer about an order', () => {
   const order = (body: object) => ({ order: body });
   it.each<[what: string, httpStatus: number, body: unknown, remark: RegExp]>([
     ['is not there', 404, {}, /check the order id; .*operations\.orderDetails\.path/],
-    ['is forbidden', 403, {}, /operations\.orderDetails\.scope/],
+    ['is forbidden', 403, {}, /check the id of the company, operations\.orderDetails\.scope/],
     ['needs another token', 401, {}, /operations\.orderDetails\.scope/],
     ['needs another method', 405, undefined, /operations\.orderDetails\.path and .*\.method/],
     ['is elsewhere', 302, undefined, /HTTP 302.*operations\.orderDetails\.path/],
@@ -77,6 +77,37 @@ describe('an answer about an order', () => {
       operations: { orderDetails: { source: 'verified' } },
     });
     expect(judge(body, 200, proposed)).toMatchObject({ verdict: 'fits', matched: { isKnownStatus: true } });
+  });
+
+  const strange = (word: string) => ({
+    payload: { order: { number: 42, status_name: word, stops: [{ progress_status: 'Pending' }] } },
+  });
+
+  it.each([
+    ['on_trip', 'probably means Driving'],
+    ['gone_to_lunch', 'is no status that we know; set what it means in statuses.words'],
+  ])('with the word %s under the name of a status beside the id proposes the place', (word, remark) => {
+    const said = judge(strange(word));
+    expect(said).toMatchObject({
+      verdict: 'wrong',
+      remarks: expect.arrayContaining([expect.stringContaining(remark)]),
+    });
+    expect(said.remarks.join()).not.toContain('progress_status');
+    const proposed = said.changes.reduce(changed, profile);
+    expect(proposed.pointers.orderDetails.status[0]).toBe('/payload/order/status_name');
+    const fits = word === 'on_trip';
+    expect(judge(strange(word), 200, proposed)).toMatchObject({ verdict: fits ? 'fits' : 'open' });
+  });
+
+  it('with two such names beside the id names both, and proposes neither', () => {
+    const { changes, remarks } = judge({ id: '42', state: 'NY', status_name: 'on_trip' });
+    expect(changes).toEqual([]);
+    expect(remarks.join()).toMatch(/\/state, \/status_name may be right.*a person must decide/);
+  });
+
+  it('with a word of the trade under a name that a person chose proposes what it means', () => {
+    const chosen = parseContractProfile({ pointers: { orderDetails: { status: ['/zustand'] } } });
+    expect(judge({ id: '42', zustand: 'on_trip' }, 200, chosen).changes[0]).toMatchObject({ status: 'Driving' });
   });
 
   it('with such a word at a doubtful place proposes nothing', () => {

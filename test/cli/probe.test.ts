@@ -192,7 +192,16 @@ describe.concurrent('--write', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ ...before, operations: { orderStatus: verified } });
   });
 
-  it('never replaces a file, and then asks nothing', async () => {
+  it('updates the file that is in force, so that one file takes up the answers about many orders', async () => {
+    const before = { limits: { requestsPerSecond: 4 } };
+    const file = jsonFile(before);
+    const { probe } = await serve({}, { FARETRAIL_CONTRACT_FILE: file });
+    expect(await probe('partner', order, '--write', file)).toMatchObject({ exitCode: 0 });
+    const operations = { orderStatus: expect.objectContaining({ source: 'verified' }) };
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ ...before, operations });
+  });
+
+  it('never replaces another file, and then asks nothing', async () => {
     const { sandbox, probe } = await serve();
     const file = textFile('precious');
     const refused = await probe('partner', order, '--write', file);

@@ -91,6 +91,20 @@ describe('wrong usage', () => {
   });
 });
 
+it('a real service is not asked to deliver to this machine', async () => {
+  const env = {
+    FARETRAIL_BUSINESS_BASE_URL: 'https://business.example',
+    FARETRAIL_BUSINESS_CLIENT_ID: 'client',
+    FARETRAIL_BUSINESS_ID: '6aa6cf00-6666-4b1c-9d2e-0a1b2c3d4e06',
+    FARETRAIL_PUBLIC_URL: 'http://127.0.0.1:8480',
+  };
+  const { exitCode, stderr } = await runHere(created, env);
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 2,
+    stderr: expect.stringContaining('the service cannot reach http://127.0.0.1:8480'),
+  });
+});
+
 it('a duration is a number with its unit, and anything else is refused by name', () => {
   const durations = ['0', '250ms', '90s', '30m', '24h', '2d'].map((text) => toDurationMs(text, '--grace'));
   expect(durations).toEqual([0, 250, 90_000, 1_800_000, 86_400_000, 172_800_000]);

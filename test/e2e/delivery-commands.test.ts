@@ -135,6 +135,7 @@ describe('the commands of parked deliveries', () => {
     await expect.poll(parkedIds).toContain(deliveryId);
     const opened = await run(['delivery', 'parked', '--open', deliveryId]);
     expect(opened).toMatchObject({ exitCode: 0, json: { account, delivery: { outcome: 'waiting' } } });
+    expect(opened.json.shape).toEqual(expect.arrayContaining(['(body): object', '/note: text']));
     expect(JSON.parse(String(opened.json.body))).toMatchObject({ note: 'no order here', my_secret_id: '[secret]' });
     const orderId = stack.newOrder('business', [['Completed', 0]]);
     const routed = await run(['delivery', 'route', 'business', deliveryId, '--order', orderId]);

@@ -248,7 +248,9 @@ it('the answer to a call holds what the service said, and the order that a creat
     const { outcome } = asked(create, answer(status, { id: 7 }));
     expect(await outcome).toEqual({ operation: 'createOrder', status, body: { id: 7 }, orderId: '7' });
   }
-  await expect(asked(create, answer(201, {})).outcome).rejects.toThrow(failure('UnusableReply', 'NO_ORDER_ID'));
+  const unnamed = asked(create, answer(201, {})).outcome;
+  await expect(unnamed).rejects.toThrow(failure('UnusableReply', 'NO_ORDER_ID'));
+  await expect(unnamed).rejects.toThrow('pointers.createOrder.orderId');
   const { outcome } = asked(call('updateOrder', { ...about, body: {} }), answer(204));
   expect(await outcome).toEqual({ operation: 'updateOrder', status: 204, body: null });
 });

@@ -42,7 +42,8 @@ export function localSettings({ sandbox, ingressPort, journalDir, before = {} }:
   const sandboxed: RideInterface[] = [];
   const env: Record<string, string> = {
     FARETRAIL_INGRESS_PORT: String(ingressPort),
-    FARETRAIL_PUBLIC_URL: `http://127.0.0.1:${ingressPort}`,
+    // A real service cannot reach this machine at the default, so commands in another terminal have to find what was set here.
+    FARETRAIL_PUBLIC_URL: given.FARETRAIL_PUBLIC_URL ?? `http://127.0.0.1:${ingressPort}`,
     FARETRAIL_JOURNAL_DIR: journalDir,
   };
   if (!isGiven('FARETRAIL_PARTNER_')) {

@@ -5,6 +5,8 @@ import type {
   ParkedHandle,
   RoutedDelivery,
 } from '../../client/index.js';
+import { bodyShape, shapeLines } from '../../contracts/body-shape.js';
+import { readIncomingJson } from '../../contracts/json.js';
 import { type DeliveryResult, parkReasonTexts } from '../../domain/delivery.js';
 import { InvalidInput } from '../../domain/errors.js';
 import type { AccountName, OrderId } from '../../domain/keys.js';
@@ -42,7 +44,8 @@ const help = `
 The ingress parks a delivery when it names no order or fails a late check, or
 when a person has stopped following its order (follow the order with --again,
 then route). It waits until a person routes or discards it. --open needs the
-FARETRAIL_WEBHOOK_KEYS of the ingress; it shows the body with secrets hidden.`;
+FARETRAIL_WEBHOOK_KEYS of the ingress; it shows the body with secrets
+hidden, and the places in it that pointers of the contract profile can name.`;
 
 const decideHelp = `
 Repeating a decision exits 0; a different one exits 1.`;
@@ -118,7 +121,7 @@ function show(context: CommandContext, account: AccountName | undefined, deliver
     const { key, found } = await getParked(session, candidates, deliveryId);
     const delivery = publishedDelivery(found.memo); // null until a worker has handled the run
     const opened = await openParked(session, key, webhookKeys).catch(tellUnreadable);
-    const content = opened ?? { contentType: null, body: null, bytes: 0 };
+    const content = opened ?? { contentType: null, body: null, shape: [], bytes: 0 };
     context.tell({ ...key, delivery, ...content }, openedText(key, delivery, opened));
     return exitCodes.done;
   });
@@ -167,6 +170,8 @@ interface OpenedDelivery {
   contentType: string | null;
   /** Null when the body is not UTF-8 text. */
   body: string | null;
+  /** Its places and their types, inside texts as well: what a pointer of the contract profile can name. */
+  shape: string[];
   bytes: number;
 }
 
@@ -186,6 +191,7 @@ async function openParked(session: Session, key: ParkedDeliveryKey, keys: KeyRin
   return {
     contentType: headers['content-type'] ?? null,
     body: isUtf8(unpacked) ? shownBody(unpacked.toString(), secrets) : null,
+    shape: shapeLines(bodyShape(readIncomingJson(unpacked, { mustBeUtf8: true })?.value)),
     bytes: unpacked.length,
   };
 }
@@ -229,7 +235,8 @@ function openedText(key: ParkedDeliveryKey, delivery: ParkedDelivery | null, ope
     ['body', opened ? `${opened.bytes} bytes, ${plain(opened.contentType ?? 'no content type')}` : 'none was kept'],
   ]);
   if (opened === null) return card;
-  return `${card}\n\n${opened.body === null ? paint('faint', 'not a text') : toLines(opened.body)}`;
+  const body = opened.body === null ? paint('faint', 'not a text') : toLines(opened.body);
+  return [card, '', body, '', ...opened.shape.map(plain)].join('\n');
 }
 
 const handedOverTexts: Record<DeliveryResult, (order: string) => string> = {

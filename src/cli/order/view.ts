@@ -1,5 +1,6 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import type { OrderTrail } from '../../client/index.js';
+import { toKnownStatus } from '../../domain/order/status.js';
 import { type FollowOrderKey, fromFollowOrderId } from '../../domain/workflow-ids.js';
 import { toRunTimes } from '../../temporal/runs.js';
 import { listRuns, type RunFilter, runsQuery } from '../../temporal/visibility.js';
@@ -68,8 +69,10 @@ function facts(trail: OrderTrail): Pair[] {
   const { received, duplicate } = deliveries;
   const delivered =
     received === 0 ? 'no delivery' : `${count(received, 'delivery', 'deliveries')} (${duplicate} duplicate)`;
+  const isUnknownWord = status !== null && !trail.terminal && toKnownStatus(status) === undefined;
   return [
     ['status', status === null ? `not read yet, followed ${since}` : `${paint('strong', plain(status))} ${since}`],
+    ['meaning', isUnknownWord ? 'unknown; set it in statuses.words of the contract profile' : undefined],
     ['outcome', outcome === null ? 'still open' : paint(outcome === 'completed' ? 'good' : 'strong', outcome)],
     ['reference', reference === undefined ? undefined : plain(reference)],
     ['attention', attention === null ? 'none' : attentionText(attention)],

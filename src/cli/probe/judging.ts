@@ -108,7 +108,7 @@ function judgeRefusal(reply: ApiReply, name: OperationName): Judgement {
   const field = `operations.${name}`;
   const suspects =
     status === 401 || status === 403
-      ? `${field}.scope, and what the client may do for this company`
+      ? `the id of the company, ${field}.scope, and what the client may do for this company`
       : `${field}.path and ${field}.method, the base URL, and the id of the company`;
   const what = status < 300 ? 'an error in an answer with' : 'refused with';
   return judged('wrong', `${what} HTTP ${status}${codeOf(reply)}: check ${suspects}`);
@@ -218,10 +218,10 @@ function leastListed(pointers: readonly string[]): string[] {
   return pointers.filter((pointer) => listSteps(pointer) === fewest);
 }
 
-// A bare "status" may be one of the order; "payment_status" is one of something else.
-const plainName = /\/((current|latest|order|ride|trip|journey)_?)?(status|state|phase|stage)$/i;
-const isOfOther = (pointer: string): boolean =>
-  /(status|state|phase|stage)$/i.test(pointer) && !plainName.test(pointer);
+// A bare "status" or "status_name" may be one of the order; "payment_status" is one of something else.
+const anyName = /(status|state|phase|stage)(_?(name|code|text|value|word))?$/i;
+const plainName = new RegExp(`/((current|latest|order|ride|trip|journey|booking)_?)?${anyName.source}`, 'i');
+const isOfOther = (pointer: string): boolean => anyName.test(pointer) && !plainName.test(pointer);
 
 /** Proposes the first set that leaves no choice; otherwise names all `places` for a person. */
 function proposal(
@@ -242,6 +242,7 @@ function proposal(
 
 /** A word as a service writes statuses, and no value such as a name or a time. */
 const plainWord = /^[\p{L}\p{N}][\p{L}\p{N}_-]{0,39}$/u;
+const isPlainWord = (value: unknown): value is string => typeof value === 'string' && plainWord.test(value);
 
 interface StatusSearch {
   operation: OrderRead;
@@ -265,7 +266,11 @@ function proposeStatus(
   const plain = beside.filter((place) => plainName.test(place));
   const hasRival = known.some((place) => !beside.includes(place) && plainName.test(place) && listSteps(place) === 0);
   if (matched === null) {
-    return proposal({ operation, value: 'status' }, [plain, hasRival ? [] : beside], leastListed(words));
+    const isNamed = (place: string): boolean => isBesideId(place) && plainName.test(place);
+    const named = known.some(isBesideId) ? [] : leastListed(pointersWhere(body, isPlainWord).filter(isNamed));
+    if (named.length === 1 && !hasRival) return proposeNamed(body, named[0] ?? '', operation);
+    const places = [...new Set([...named, ...leastListed(known)])];
+    return proposal({ operation, value: 'status' }, [plain, hasRival ? [] : beside], places);
   }
   if (isKnownStatus) {
     const [other] = isBesideId(matched) ? [] : plain;
@@ -274,15 +279,34 @@ function proposeStatus(
   }
   // The profile's pointer found a word, but no status that we know: either the word is new, or the place is wrong.
   if (!isBesideId(matched) && plain.length === 1) return proposal({ operation, value: 'status' }, [plain], plain);
-  const word = valueAt(body, matched);
-  const isOfOrder = plainName.test(matched) && (idPlaces.length === 0 || isBesideId(matched));
+  const isOfOrder = isBesideId(matched) ? !isOfOther(matched) : idPlaces.length === 0 && plainName.test(matched);
+  return proposeWord(body, matched, { isOfOrder, others: leastListed(known) });
+}
+
+/** The only place beside the order's id that has the name of a status. A wrong one does little harm: its words end no order. */
+function proposeNamed(body: unknown, pointer: string, operation: OrderRead): Proposal {
+  const word = proposeWord(body, pointer, { isOfOrder: true, others: [] });
+  const remark = `${pointer} has the name of a status and stands beside the order's id: check it before you use the file`;
+  return {
+    changes: [{ kind: 'pointer', operation, value: 'status', pointer }, ...word.changes],
+    remarks: [remark, ...word.remarks],
+  };
+}
+
+/** What a word that we do not know probably means; otherwise a person has to say it. `others`: places of known words. */
+function proposeWord(
+  body: unknown,
+  at: string,
+  { isOfOrder, others }: { isOfOrder: boolean; others: readonly string[] },
+): Proposal {
+  const word = valueAt(body, at);
   const likely = typeof word === 'string' && isOfOrder ? likelyStatus(word) : undefined;
   if (typeof word === 'string' && likely !== undefined) {
-    const guess = `the word "${word}" at ${matched} probably means ${likely}: check it before you use the file`;
+    const guess = `the word "${word}" at ${at} probably means ${likely}: check it before you use the file`;
     return { changes: [{ kind: 'word', word, status: likely }], remarks: [guess] };
   }
-  const others = words.length > 0 ? `; known words stand at ${leastListed(words).join(', ')}` : '';
-  const said = typeof word === 'string' && plainWord.test(word) ? `the word "${word}"` : 'the word';
-  const remark = `${said} at ${matched} is no status that we know${others}; set what it means in statuses.words`;
+  const hint = others.length > 0 ? `; known words stand at ${others.join(', ')}` : '';
+  const said = isPlainWord(word) ? `the word "${word}"` : 'the word';
+  const remark = `${said} at ${at} is no status that we know${hint}; set what it means in statuses.words`;
   return { changes: [], remarks: [remark] };
 }

@@ -1,5 +1,5 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { wallMs } from '../../clock.js';
 import { bodyShape, shapeLines } from '../../contracts/body-shape.js';
@@ -52,7 +52,8 @@ Ends with 1 when something is wrong or unanswered.
 
 --write makes a file for FARETRAIL_CONTRACT_FILE: what is in force now, with the
 changes that fit the answers, and "verified" at each operation that was seen to
-work. It needs the client secret of the account, as a worker does.
+work. Of files that exist it updates only the one that FARETRAIL_CONTRACT_FILE
+names. It needs the client secret of the account, as a worker does.
 
 --encodings: where the first token is refused, tries the other encodings of its
 request, each once. Services may lock credentials after many refusals.
@@ -68,7 +69,7 @@ export const probeCommand: CommandSpec = {
   examples: ['business 7b21', 'business 7b21 --write contract.json'],
   more: help,
   options: [
-    option('--write <file>', 'write the contract profile that fits the answers into a new file'),
+    option('--write <file>', 'write the contract profile that fits the answers into this file'),
     option('--encodings', 'try the other encodings of the token request, each once'),
     inputOption('book and cancel this ride, to test its repeat', '--repeat-create <file>'),
     option('--yes', 'book the ride of --repeat-create'),
@@ -90,7 +91,8 @@ async function probe(context: CommandContext, given: Given): Promise<number> {
   const { accounts, profile, proxy } = context.loadSettingsWithSecrets(context.env);
   const account = accounts.find((one) => one.name === name);
   if (account === undefined) throw unknownAccount(name, accounts);
-  if (file !== undefined) refuseUnwritable(file);
+  const updates = isInForce(context, file);
+  if (file !== undefined && !updates) refuseUnwritable(file);
   if (repeatCreate !== undefined) refuseRepeat(repeatCreate, account, profile, given);
   const http = createHttp({ proxy });
   const findings: Finding[] = [];
@@ -109,23 +111,31 @@ async function probe(context: CommandContext, given: Given): Promise<number> {
   const proposed = findings.flatMap((one) => one.changes);
   const changes = [...new Set(proposed.map(changeText))];
   const written = file !== undefined && changes.length > 0 ? file : null;
-  if (written !== null) write(written, proposed.reduce(changed, profile));
+  if (written !== null) write(written, proposed.reduce(changed, profile), updates ? 'w' : 'wx');
   else if (file !== undefined) context.note(`${file} is not written: no answer proves or changes anything`);
   const answer = { account: name, askedAt: iso(wallMs()), isAsExpected, findings, changes, written };
-  context.tell(answer, closingText(findings, written));
+  const where = written !== null && !updates ? `${written}; name it in FARETRAIL_CONTRACT_FILE` : written;
+  context.tell(answer, closingText(findings, where));
   return isAsExpected ? exitCodes.done : exitCodes.failed;
 }
 
+/** The only file that may be replaced: the new profile holds all of it. */
+const isInForce = ({ env }: CommandContext, file?: string): boolean =>
+  file !== undefined && !!env.FARETRAIL_CONTRACT_FILE && resolve(env.FARETRAIL_CONTRACT_FILE) === resolve(file);
+
 function refuseUnwritable(file: string): void {
-  if (existsSync(file)) throw new InvalidInput(`--write: ${file} is there already; name another file`);
+  if (existsSync(file))
+    throw new InvalidInput(
+      `--write: ${file} already exists; name another file, or set FARETRAIL_CONTRACT_FILE to this one to update it`,
+    );
   if (!existsSync(dirname(file))) throw new InvalidInput(`--write: ${file} cannot be written: there is no such folder`);
 }
 
-function write(file: string, profile: ContractProfile): void {
+function write(file: string, profile: ContractProfile, flag: 'w' | 'wx'): void {
   const overrides = overridesOf(profile);
   parseContractProfile(overrides); // what a worker would refuse is not written
   try {
-    writeFileSync(file, `${JSON.stringify(overrides, null, 2)}\n`, { flag: 'wx' });
+    writeFileSync(file, `${JSON.stringify(overrides, null, 2)}\n`, { flag });
   } catch (error) {
     throw new InvalidInput(`--write: ${file} cannot be written${inBrackets(error)}`);
   }
@@ -331,11 +341,10 @@ function rowsOf({ expected, came, matched, changes }: Finding): string[][] {
 }
 
 /** The result of all questions. */
-function closingText(findings: readonly Finding[], written: string | null): string {
+function closingText(findings: readonly Finding[], where: string | null): string {
   const byVerdict = Object.keys(tones).map((verdict): Pair => {
     const asks = findings.filter((one) => one.verdict === verdict).map((one) => one.asks);
     return [verdict, asks.length === 0 ? null : plain(asks.join(', '))];
   });
-  const hint = written === null ? null : plain(`${written}; name it in FARETRAIL_CONTRACT_FILE`);
-  return pairsText([...byVerdict, ['written', hint]]);
+  return pairsText([...byVerdict, ['written', where === null ? null : plain(where)]]);
 }

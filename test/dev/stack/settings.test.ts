@@ -19,6 +19,12 @@ it.each([
   expect(Object.keys(found.env).filter((variable) => variable.includes('POLL'))).toEqual([]);
 });
 
+it('commands in another terminal find the public address that was set for the local stack', () => {
+  expect(settings().env.FARETRAIL_PUBLIC_URL).toBe('http://127.0.0.1:8480');
+  vi.stubEnv('FARETRAIL_PUBLIC_URL', 'https://rides.example');
+  expect(settings().env.FARETRAIL_PUBLIC_URL).toBe('https://rides.example');
+});
+
 it('a real service keeps its subscriptions, so the local stack keeps its keys, or takes those that are set', () => {
   expect(settings().env.FARETRAIL_WEBHOOK_KEYS).toMatch(/^local:/);
   vi.stubEnv('FARETRAIL_BUSINESS_CLIENT_ID', 'x');
