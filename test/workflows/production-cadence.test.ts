@@ -131,7 +131,11 @@ it(
     const handle = await stack.start((elapsedMs) => reading(elapsedMs < 14 * hour ? 'Driving' : 'Completed'));
     expect(await endOf(handle)).toMatchObject({ outcome: 'completed', attention: null });
     const gaps = stack.reads.slice(1).map((at, index) => Math.round((at - (stack.reads[index] ?? 0)) / 1_000));
-    expect(gaps.slice(0, 6)).toEqual([60, 120, 240, 480, 600, 600]);
+    // The server's clock goes on while it waits for a busy worker.
+    for (const [at, seconds] of [60, 120, 240, 480, 600, 600].entries()) {
+      expect(gaps[at]).toBeGreaterThanOrEqual(seconds);
+      expect(gaps[at]).toBeLessThan(seconds + 30);
+    }
     const runs = await runsOf(stack.env.client, handle.workflowId);
     expect(runs.length).toBeGreaterThan(1);
     expect(gaps.filter((seconds) => seconds < 600).length).toBeLessThanOrEqual(4 * runs.length); // each run begins anew
