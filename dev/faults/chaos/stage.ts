@@ -12,6 +12,7 @@ import { freePorts } from '../../stack/temporal/free-port.js';
 import { projectRoot } from '../../stack/temporal/project-root.js';
 import { type Changeable, createChangeable, makeFirstCurrent } from './deployment.js';
 import { type Disk, openDisk } from './disk.js';
+import { createForger, type Forger } from './forger.js';
 import { createMember, type Member, whenUp } from './member.js';
 import {
   type Deployment,
@@ -37,6 +38,7 @@ export interface Stage {
   sandbox: SandboxControl;
   receivers: Record<ReceiverName, Receiver>;
   stranger: Stranger;
+  forger: Forger;
   /** Of the journal. */
   disk: Disk;
   /** Null: the deployment has none. */
@@ -159,7 +161,8 @@ export async function openStageOn({
     ingress: urlAt(ingressPort),
   };
   const stage: Stage = {
-    ...{ members: byName, wires, sandbox: control, receivers, stranger: createStranger(control) },
+    ...{ members: byName, wires, sandbox: control, receivers },
+    ...{ stranger: createStranger(control), forger: createForger(control) },
     ...{ disk, store, changeable, deployment, client, address },
     taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
     publicUrl: `http://${await reached('service to ingress', ingressPort)}`,

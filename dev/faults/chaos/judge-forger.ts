@@ -1,0 +1,111 @@
+import type { Forged } from './forger.js';
+import type { ProvenAddresses } from './proven-addresses.js';
+import type { Verdict } from './verdict.js';
+
+// A delivery without a valid signature may be taken only where the ingress cannot know that the address's deliveries are signed:
+//
+//   - its process has neither verified nor refused a delivery at this address yet, and
+//   - the run of the subscription has not published it, or the process has not read the memo: it has just started, or Temporal is down.
+//
+// At an address whose secret was lost with an answer of the service nothing can be verified, so it takes all.
+
+/** A process needs seconds to start on a busy machine, and so does its thread for Temporal. It then waits up to a second for the memo. */
+const startsWithinMs = 10_000;
+/** A fault of Temporal ends when the process is started or goes on. Until the server answers takes seconds. */
+const recoversWithinMs = 20_000;
+
+/** What Temporal and the service hold at the end. */
+export interface Traces {
+  /** Workflow ids. */
+  runs: ReadonlySet<string>;
+  /** Ids of the deliveries in all histories. */
+  deliveries: ReadonlySet<string>;
+  /** Orders that were asked for at the service. */
+  asked: ReadonlySet<string>;
+}
+
+interface About {
+  traces: Traces;
+  addresses: ProvenAddresses;
+  /** When the processes of the ingress started. */
+  starts: readonly number[];
+  /** Faults of Temporal. */
+  outages: readonly { beganAt: number; endedAt: number }[];
+}
+
+/** The run in which a person finds a delivery that could not be checked when it came, and that has no valid signature. */
+const parkedRunOf = ({ deliveryId }: Forged): string => `parked/business/${deliveryId}`;
+const orderRunOf = ({ orderId }: Forged): string => `order/business/${orderId}`;
+
+/** Ids of the runs that hold what an ingress took before it could check it. A delivery without an answer may have been taken. */
+export const mayBeParked = (sent: readonly Forged[]): ReadonlySet<string> =>
+  new Set(sent.filter(({ answer }) => answer === 202 || answer === null).map(parkedRunOf));
+
+/** Was every delivery without a valid signature refused, from the moment at which the ingress could know? */
+export function judgeForger(sent: readonly Forged[], { traces, addresses, starts, outages }: About): Verdict {
+  const isParked = (one: Forged) => traces.runs.has(parkedRunOf(one));
+  const isHeld = (one: Forged) => isParked(one) || traces.deliveries.has(one.deliveryId);
+  const hasTrace = (one: Forged) =>
+    isHeld(one) || (one.isInvented && (traces.runs.has(orderRunOf(one)) || traces.asked.has(one.orderId)));
+  const withAnswer = (answer: number | null) => sent.filter((one) => one.answer === answer);
+  const isChecked = ({ generation }: Forged) => !addresses.withoutSecret.has(generation);
+  const refused = withAnswer(401);
+  const isTaken = (one: Forged) => one.answer === 202 || (one.answer === null && isHeld(one));
+  const taken = sent.filter((one) => isChecked(one) && isTaken(one));
+  const traced = sent.filter((one) => one.answer !== null && one.answer !== 202 && hasTrace(one));
+  const known = taken.filter((one) => isKnown(one, { refused, addresses, starts }));
+  const published = taken.filter((one) => isPublished(one, { addresses, starts, outages }));
+  const strange = sent.filter(({ answer }) => answer !== null && ![202, 401, 429, 503].includes(answer));
+  const silent = sent.filter(({ answer, saysWhen }) => (answer === 429 || answer === 503) && !saysWhen);
+  const isProven = addresses.current !== undefined && addresses.publishedAt.has(addresses.current);
+  return {
+    problems: [
+      ...(refused.length === 0 ? [`none of ${sent.length} forged deliveries was refused with 401`] : []),
+      ...traced.map((one) => `${toText(one)} was refused with ${one.answer}, and left a trace`),
+      ...known.map((one) => `${toText(one)} was taken by a process that knew that deliveries there are signed`),
+      ...published.map((one) => `${toText(one)} was taken though its subscription had published that they are signed`),
+      ...(isProven ? [] : ['the subscription ends without knowing that deliveries to its address are signed']),
+      ...(strange.length > 0 ? [`forged deliveries were answered with ${strange[0]?.answer}: ${strange.length}`] : []),
+      ...(silent.length > 0 ? [`${silent.length} refusals of forged deliveries do not say when to send again`] : []),
+    ],
+    figures: {
+      forged: sent.length,
+      forgedRefused: refused.length,
+      forgedAdmitted: taken.length,
+      forgedAdmittedWithoutSecret: sent.filter((one) => !isChecked(one) && isTaken(one)).length,
+      forgedParked: sent.filter(isParked).length,
+      forgedTooMany: withAnswer(429).length,
+      forgedNotTaken: withAnswer(503).length,
+      forgedUnanswered: withAnswer(null).length,
+    },
+  };
+}
+
+const toText = ({ deliveryId, flaw, orderId, at }: Forged): string =>
+  `forged delivery ${deliveryId} (${flaw}) of order ${orderId}, sent at ${new Date(at).toISOString()},`;
+
+/** When the process that got the delivery had started. */
+const startBefore = ({ at }: Forged, starts: readonly number[]): number =>
+  Math.max(Number.NEGATIVE_INFINITY, ...starts.filter((start) => start <= at));
+
+/** Had its process verified or refused a delivery at this address before? */
+function isKnown(
+  one: Forged,
+  { refused, addresses, starts }: Pick<About, 'addresses' | 'starts'> & { refused: readonly Forged[] },
+): boolean {
+  const since = startBefore(one, starts);
+  const isEarlier = ({ generation, at }: { generation: string; at: number }) =>
+    generation === one.generation && at >= since && at < one.at;
+  const refusals = refused.map(({ generation, at, ms }) => ({ generation, at: at + ms, sentAt: at }));
+  return addresses.verified.some(isEarlier) || refusals.some((other) => other.sentAt >= since && isEarlier(other));
+}
+
+/** Had its process had the time to read what the run had published? */
+function isPublished(one: Forged, { addresses, starts, outages }: Pick<About, 'addresses' | 'starts' | 'outages'>) {
+  const publishedAt = addresses.publishedAt.get(one.generation) ?? Number.POSITIVE_INFINITY;
+  const couldRead = Math.max(publishedAt, startBefore(one, starts)) + startsWithinMs;
+  const isOut = outages.some(
+    ({ beganAt, endedAt }) => beganAt <= one.at + one.ms && one.at <= endedAt + recoversWithinMs,
+  );
+  return one.at > couldRead && !isOut;
+}
