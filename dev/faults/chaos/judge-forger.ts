@@ -2,15 +2,18 @@ import type { Forged } from './forger.js';
 import type { ProvenAddresses } from './proven-addresses.js';
 import type { Verdict } from './verdict.js';
 
-// A delivery without a valid signature may be taken only where the ingress cannot know that the address's deliveries are signed:
+// A delivery without a valid signature may be taken only by an ingress process that has neither verified nor refused one at this address
+// before, and it may reach a run only if the run of the subscription had not published, when that process started, that deliveries to the
+// address are signed. Then there are three ways:
 //
-//   - its process has neither verified nor refused a delivery at this address yet, and
-//   - the run of the subscription has not published it, or the process has not read the memo: it has just started, or Temporal is down.
+//   no delivery at the address was verified yet    taken, and given to the run of its order
+//   published, and the memo read                   refused with 401
+//   published, and the memo not read yet           taken, then parked: the process has just started, or Temporal is down
 //
 // At an address whose secret was lost with an answer of the service nothing can be verified, so it takes all.
 
-/** A process needs seconds to start on a busy machine, and so does its thread for Temporal. It then waits up to a second for the memo. */
-const startsWithinMs = 10_000;
+/** From the first answer of a process. It waits for the memo for up to a second, and its thread for Temporal starts slowly on a busy machine. */
+const readsWithinMs = 10_000;
 /** A fault of Temporal ends when the process is started or goes on. Until the server answers takes seconds. */
 const recoversWithinMs = 20_000;
 
@@ -54,7 +57,9 @@ export function judgeForger(sent: readonly Forged[], { traces, addresses, starts
   const taken = sent.filter((one) => isChecked(one) && isTaken(one));
   const traced = sent.filter((one) => one.answer !== null && one.answer !== 202 && hasTrace(one));
   const known = taken.filter((one) => isKnown(one, { refused, addresses, starts }));
-  const published = taken.filter((one) => isPublished(one, { addresses, starts, outages }));
+  const forwarded = taken.filter((one) => traces.deliveries.has(one.deliveryId));
+  const published = forwarded.filter(isPublished({ addresses, starts }));
+  const late = taken.filter((one) => couldRead(one, sent, { addresses, starts, outages }));
   const strange = sent.filter(({ answer }) => answer !== null && ![202, 401, 429, 503].includes(answer));
   const silent = sent.filter(({ answer, saysWhen }) => (answer === 429 || answer === 503) && !saysWhen);
   const isProven = addresses.current !== undefined && addresses.publishedAt.has(addresses.current);
@@ -63,7 +68,8 @@ export function judgeForger(sent: readonly Forged[], { traces, addresses, starts
       ...(refused.length === 0 ? [`none of ${sent.length} forged deliveries was refused with 401`] : []),
       ...traced.map((one) => `${toText(one)} was refused with ${one.answer}, and left a trace`),
       ...known.map((one) => `${toText(one)} was taken by a process that knew that deliveries there are signed`),
-      ...published.map((one) => `${toText(one)} was taken though its subscription had published that they are signed`),
+      ...published.map((one) => `${toText(one)} reached a run, though its subscription publishes that they are signed`),
+      ...late.map((one) => `${toText(one)} was taken by a process that had had the time to read its subscription`),
       ...(isProven ? [] : ['the subscription ends without knowing that deliveries to its address are signed']),
       ...(strange.length > 0 ? [`forged deliveries were answered with ${strange[0]?.answer}: ${strange.length}`] : []),
       ...(silent.length > 0 ? [`${silent.length} refusals of forged deliveries do not say when to send again`] : []),
@@ -73,6 +79,7 @@ export function judgeForger(sent: readonly Forged[], { traces, addresses, starts
       forgedRefused: refused.length,
       forgedAdmitted: taken.length,
       forgedAdmittedWithoutSecret: sent.filter((one) => !isChecked(one) && isTaken(one)).length,
+      forgedForwarded: forwarded.length,
       forgedParked: sent.filter(isParked).length,
       forgedTooMany: withAnswer(429).length,
       forgedNotTaken: withAnswer(503).length,
@@ -85,7 +92,7 @@ const toText = ({ deliveryId, flaw, orderId, at }: Forged): string =>
   `forged delivery ${deliveryId} (${flaw}) of order ${orderId}, sent at ${new Date(at).toISOString()},`;
 
 /** When the process that got the delivery had started. */
-const startBefore = ({ at }: Forged, starts: readonly number[]): number =>
+const startBefore = ({ at }: Pick<Forged, 'at'>, starts: readonly number[]): number =>
   Math.max(Number.NEGATIVE_INFINITY, ...starts.filter((start) => start <= at));
 
 /** Had its process verified or refused a delivery at this address before? */
@@ -94,18 +101,31 @@ function isKnown(
   { refused, addresses, starts }: Pick<About, 'addresses' | 'starts'> & { refused: readonly Forged[] },
 ): boolean {
   const since = startBefore(one, starts);
-  const isEarlier = ({ generation, at }: { generation: string; at: number }) =>
-    generation === one.generation && at >= since && at < one.at;
-  const refusals = refused.map(({ generation, at, ms }) => ({ generation, at: at + ms, sentAt: at }));
-  return addresses.verified.some(isEarlier) || refusals.some((other) => other.sentAt >= since && isEarlier(other));
+  const refusals = refused
+    .filter(({ at }) => at >= since)
+    .map(({ generation, at, ms }) => ({ generation, at: at + ms }));
+  return [...addresses.verified, ...refusals].some(
+    ({ generation, at }) => generation === one.generation && at >= since && at < one.at,
+  );
 }
 
+/** Had the run published that deliveries are signed before the process started? */
+const isPublished =
+  ({ addresses, starts }: Pick<About, 'addresses' | 'starts'>) =>
+  (one: Forged): boolean =>
+    (addresses.publishedAt.get(one.generation) ?? Number.POSITIVE_INFINITY) < startBefore(one, starts);
+
 /** Had its process had the time to read what the run had published? */
-function isPublished(one: Forged, { addresses, starts, outages }: Pick<About, 'addresses' | 'starts' | 'outages'>) {
+function couldRead(
+  one: Forged,
+  sent: readonly Forged[],
+  { addresses, starts, outages }: Omit<About, 'traces'>,
+): boolean {
   const publishedAt = addresses.publishedAt.get(one.generation) ?? Number.POSITIVE_INFINITY;
-  const couldRead = Math.max(publishedAt, startBefore(one, starts)) + startsWithinMs;
+  const since = startBefore(one, starts);
+  const answeredFrom = sent.filter(({ at, answer }) => at >= since && answer !== null).map(({ at, ms }) => at + ms);
   const isOut = outages.some(
     ({ beganAt, endedAt }) => beganAt <= one.at + one.ms && one.at <= endedAt + recoversWithinMs,
   );
-  return one.at > couldRead && !isOut;
+  return !isOut && one.at > Math.max(publishedAt, Math.min(...answeredFrom)) + readsWithinMs;
 }
