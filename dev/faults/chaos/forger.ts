@@ -33,6 +33,8 @@ export interface Forger {
 }
 
 const everyMs = 500;
+/** While no process answers, so that one that starts meets forged deliveries before genuine ones. */
+const eagerlyMs = 100;
 /** A new address is known so soon. */
 const refreshEveryMs = 500;
 /** No anchor is ever cancelled. A run that believed this word would end. */
@@ -51,14 +53,18 @@ export function createForger(sandbox: SandboxControl): Forger {
     }
   }
 
+  async function sendOne(from: Forgery): Promise<void> {
+    const { message, forged } = forge(from, sent.length);
+    sent.push(forged);
+    Object.assign(forged, await post(message));
+  }
+
   async function send(): Promise<void> {
     while (!isOver) {
-      if (forgery) {
-        const { message, forged } = forge(forgery, sent.length);
-        sent.push(forged);
-        answers.push(post(message).then((posted) => void Object.assign(forged, posted)));
-      }
-      await sleep(everyMs);
+      const answer = forgery ? sendOne(forgery) : Promise.resolve();
+      answers.push(answer);
+      const isUnanswered = answer.then(() => sent.at(-1)?.answer === null);
+      await Promise.race([sleep(everyMs), isUnanswered.then((is) => sleep(is ? eagerlyMs : everyMs))]);
     }
   }
 

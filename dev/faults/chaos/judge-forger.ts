@@ -66,10 +66,10 @@ export function judgeForger(sent: readonly Forged[], { traces, addresses, starts
   return {
     problems: [
       ...(refused.length === 0 ? [`none of ${sent.length} forged deliveries was refused with 401`] : []),
-      ...traced.map((one) => `${toText(one)} was refused with ${one.answer}, and left a trace`),
-      ...known.map((one) => `${toText(one)} was taken by a process that knew that deliveries there are signed`),
-      ...published.map((one) => `${toText(one)} reached a run, though its subscription publishes that they are signed`),
-      ...late.map((one) => `${toText(one)} was taken by a process that had had the time to read its subscription`),
+      ...summed(traced, 'were refused, and left a trace'),
+      ...summed(known, 'were taken by a process that knew that deliveries there are signed'),
+      ...summed(published, 'reached a run, though the subscription had published that deliveries there are signed'),
+      ...summed(late, 'were taken by a process that had had the time to read the subscription'),
       ...(isProven ? [] : ['the subscription ends without knowing that deliveries to its address are signed']),
       ...(strange.length > 0 ? [`forged deliveries were answered with ${strange[0]?.answer}: ${strange.length}`] : []),
       ...(silent.length > 0 ? [`${silent.length} refusals of forged deliveries do not say when to send again`] : []),
@@ -88,8 +88,17 @@ export function judgeForger(sent: readonly Forged[], { traces, addresses, starts
   };
 }
 
-const toText = ({ deliveryId, flaw, orderId, at }: Forged): string =>
-  `forged delivery ${deliveryId} (${flaw}) of order ${orderId}, sent at ${new Date(at).toISOString()},`;
+const shown = 3;
+
+/** One line for all that break the same rule. */
+function summed(wrong: readonly Forged[], what: string): string[] {
+  if (wrong.length === 0) return [];
+  const examples = wrong.slice(0, shown).map(({ deliveryId, flaw, orderId, at, answer }) => {
+    const sentAt = new Date(at).toISOString();
+    return `${deliveryId} (${flaw}, order ${orderId}, sent at ${sentAt}, answer ${answer ?? 'none'})`;
+  });
+  return [`${wrong.length} forged deliveries ${what}: ${examples.join(', ')}`];
+}
 
 /** When the process that got the delivery had started. */
 const startBefore = ({ at }: Pick<Forged, 'at'>, starts: readonly number[]): number =>
