@@ -29,12 +29,15 @@ export interface Forger {
   begin(): void;
   /** Resolves once all have been answered. */
   stop(): Promise<void>;
+  /** Sends some more until one is refused, for half a minute at most. */
+  knock(): Promise<void>;
   sent: readonly Forged[];
 }
 
 const everyMs = 500;
 /** While no process answers, so that one that starts meets forged deliveries before genuine ones. */
 const eagerlyMs = 100;
+const knocksForMs = 30_000;
 /** A new address is known so soon. */
 const refreshEveryMs = 500;
 /** No anchor is ever cancelled. A run that believed this word would end. */
@@ -42,7 +45,7 @@ const falseStatus = 'Cancelled';
 
 export function createForger(sandbox: SandboxControl): Forger {
   const sent: Forged[] = [];
-  const answers: Promise<void>[] = [];
+  const answers: Promise<Forged>[] = [];
   let forgery: Forgery | null = null;
   let isOver = false;
 
@@ -53,18 +56,22 @@ export function createForger(sandbox: SandboxControl): Forger {
     }
   }
 
-  async function sendOne(from: Forgery): Promise<void> {
+  async function sendOne(from: Forgery): Promise<Forged> {
     const { message, forged } = forge(from, sent.length);
     sent.push(forged);
-    Object.assign(forged, await post(message));
+    return Object.assign(forged, await post(message));
   }
 
   async function send(): Promise<void> {
     while (!isOver) {
-      const answer = forgery ? sendOne(forgery) : Promise.resolve();
-      answers.push(answer);
-      const isUnanswered = answer.then(() => sent.at(-1)?.answer === null);
-      await Promise.race([sleep(everyMs), isUnanswered.then((is) => sleep(is ? eagerlyMs : everyMs))]);
+      if (!forgery) {
+        await sleep(everyMs);
+        continue;
+      }
+      const forged = sendOne(forgery);
+      answers.push(forged);
+      const pause = forged.then(({ answer }) => sleep(answer === null ? eagerlyMs : everyMs));
+      await Promise.race([sleep(everyMs), pause]);
     }
   }
 
@@ -76,6 +83,11 @@ export function createForger(sandbox: SandboxControl): Forger {
     async stop() {
       isOver = true;
       await Promise.all(answers);
+    },
+    async knock() {
+      const newest = await openForgeries(sandbox);
+      for (const until = Date.now() + knocksForMs; newest && Date.now() < until; await sleep(everyMs))
+        if ((await sendOne(newest)).answer === 401) return;
     },
     sent,
   };

@@ -123,6 +123,8 @@ export async function runPlan(
     say('all work has ended');
     await journal.whenEmpty(deadline); // deliveries to the anchors must arrive before their end
     await inTime(work.endAnchors(), deadline);
+    await journal.whenEmpty(deadline);
+    await knockAtNewProcess(stage);
     const isHandedOver = await journal.whenEmpty(deadline);
     if (isHandedOver) say('the ingress has forwarded every delivery');
     const stuck = [...(isHandedOver ? [] : ['the forwarding of deliveries']), ...(await whenQuiet(stage, deadline))];
@@ -166,6 +168,14 @@ async function calm({ sandbox, members }: Stage): Promise<void> {
     await members[name].start();
     await whenUp(members[name], upWithinMs);
   }
+}
+
+/** Nothing genuine comes any more, so a new process of the ingress can know from the memo alone that deliveries are signed. */
+async function knockAtNewProcess({ members, forger }: Stage): Promise<void> {
+  await members.ingress.stop();
+  await members.ingress.start();
+  await whenUp(members.ingress, upWithinMs);
+  await forger.knock();
 }
 
 /** The orders that strangers have invented turn out to be real, so that every delivery that was not refused can arrive. */
