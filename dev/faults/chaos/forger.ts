@@ -93,7 +93,7 @@ export function createForger(sandbox: SandboxControl): Forger {
   };
 }
 
-/** Takes turns: each flaw at an invented order and at an anchor, at the newest address and, one time of three, at an older one. */
+/** Takes turns: each flaw about an invented order and an anchor, at the newest address and at older ones. */
 function forge({ subscribers, write }: Forgery, n: number): { message: DeliveryMessage; forged: Forged } {
   const flaw = forgedFlaws[n % forgedFlaws.length] ?? 'unsigned';
   const round = Math.floor(n / forgedFlaws.length);

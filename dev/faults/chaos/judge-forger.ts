@@ -2,17 +2,20 @@ import type { Forged } from './forger.js';
 import type { ProvenAddresses } from './proven-addresses.js';
 import type { Verdict } from './verdict.js';
 
-// A delivery without a valid signature may be taken only by an ingress process that has neither verified nor refused one at this address
-// before, and it may reach a run only if the run of the subscription had not published, when that process started, that deliveries to the
-// address are signed. Then there are three ways:
+// A delivery without a valid signature may be taken only by an ingress process that has neither verified nor refused one
+// at this address before. It may reach a run only if the run of the subscription had not published, when that process
+// started, that deliveries to the address are signed. Then there are three ways:
 //
 //   no delivery at the address was verified yet    taken, and given to the run of its order
 //   published, and the memo read                   refused with 401
 //   published, and the memo not read yet           taken, then parked: the process has just started, or Temporal is down
 //
-// At an address whose secret was lost with an answer of the service nothing can be verified, so it takes all.
+// An address whose secret was lost with an answer of the service takes all, since nothing can be verified there.
 
-/** From the first answer of a process. It waits for the memo for up to a second, and its thread for Temporal starts slowly on a busy machine. */
+/**
+ * From the first answer of a process. It waits up to a second for the memo, and on a busy machine its thread for Temporal
+ * starts slowly.
+ */
 const readsWithinMs = 10_000;
 /** A fault of Temporal ends when the process is started or goes on. Until the server answers takes seconds. */
 const recoversWithinMs = 20_000;
@@ -36,11 +39,11 @@ interface About {
   outages: readonly { beganAt: number; endedAt: number }[];
 }
 
-/** The run in which a person finds a delivery that could not be checked when it came, and that has no valid signature. */
+/** The run of a delivery that could not be checked when it came, and that the later check refused. */
 const parkedRunOf = ({ deliveryId }: Forged): string => `parked/business/${deliveryId}`;
 const orderRunOf = ({ orderId }: Forged): string => `order/business/${orderId}`;
 
-/** Ids of the runs that hold what an ingress took before it could check it. A delivery without an answer may have been taken. */
+/** Ids of the runs of deliveries that the later check may have refused. One without an answer may have been taken. */
 export const mayBeParked = (sent: readonly Forged[]): ReadonlySet<string> =>
   new Set(sent.filter(({ answer }) => answer === 202 || answer === null).map(parkedRunOf));
 

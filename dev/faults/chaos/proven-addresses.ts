@@ -2,7 +2,7 @@ import { type SubscriptionMemo, subscriptionMemoField } from '../../../src/domai
 import { decodeAll } from '../../../src/temporal/runs.js';
 import type { Stage } from './stage.js';
 
-/** What the run of the subscription and the ingresses knew of the signatures at its addresses. Instants are milliseconds since the epoch. */
+/** What subscription and ingress knew of the signatures at each address. Instants are milliseconds since the epoch. */
 export interface ProvenAddresses {
   /** By generation: when the run published that its deliveries are signed. */
   publishedAt: ReadonlyMap<string, number>;

@@ -178,7 +178,7 @@ async function knockAtNewProcess({ members, forger }: Stage): Promise<void> {
   await forger.knock();
 }
 
-/** The orders that strangers have invented turn out to be real, so that every delivery that was not refused can arrive. */
+/** The orders that strangers have invented turn out to be real, so that each delivery that was not refused can arrive. */
 async function reveal({ sandbox, stranger, forger }: Stage): Promise<void> {
   const script = [{ status: 'Completed', afterMs: 0 }];
   const forged = forger.sent.filter(({ isInvented, answer }) => isInvented && (answer === 202 || answer === null));
