@@ -2,18 +2,18 @@ import type { Forged } from './forger.js';
 import type { ProvenAddresses } from './proven-addresses.js';
 import type { Verdict } from './verdict.js';
 
-// A delivery without a valid signature may be taken only by an ingress process that has neither verified nor refused one
-// at this address before. It may reach a run only if the run of the subscription had not published, when that process
+// A delivery without a valid signature may be taken only by an ingress process that has neither verified nor refused
+// any at this address. It may reach a run only if the run of the subscription had not published, when that process
 // started, that deliveries to the address are signed. Then there are three ways:
 //
 //   no delivery at the address was verified yet    taken, and given to the run of its order
 //   published, and the memo read                   refused with 401
-//   published, and the memo not read yet           taken, then parked: the process has just started, or Temporal is down
+//   published, and the memo not read yet           taken, then parked: a process has just started, or Temporal is down
 //
 // An address whose secret was lost with an answer of the service takes all, since nothing can be verified there.
 
 /**
- * From the first answer of a process. It waits up to a second for the memo, and on a busy machine its thread for Temporal
+ * From the first answer of a process. It waits up to a second for the memo; on a busy machine its thread for Temporal
  * starts slowly.
  */
 const readsWithinMs = 10_000;

@@ -170,7 +170,7 @@ async function calm({ sandbox, members }: Stage): Promise<void> {
   }
 }
 
-/** Nothing genuine comes any more, so a new process of the ingress can know from the memo alone that deliveries are signed. */
+/** Nothing genuine comes any more, so only the memo tells a new ingress process that deliveries are signed. */
 async function knockAtNewProcess({ members, forger }: Stage): Promise<void> {
   await members.ingress.stop();
   await members.ingress.start();
@@ -178,7 +178,7 @@ async function knockAtNewProcess({ members, forger }: Stage): Promise<void> {
   await forger.knock();
 }
 
-/** The orders that strangers have invented turn out to be real, so that each delivery that was not refused can arrive. */
+/** Invented orders turn out to be real, so that each delivery that was not refused can arrive. */
 async function reveal({ sandbox, stranger, forger }: Stage): Promise<void> {
   const script = [{ status: 'Completed', afterMs: 0 }];
   const forged = forger.sent.filter(({ isInvented, answer }) => isInvented && (answer === 202 || answer === null));

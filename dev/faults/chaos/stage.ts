@@ -134,11 +134,7 @@ export async function openStageOn({
     TEMPORAL_ADDRESS: workersTo,
     ...changeable.env,
     ...(store && { FARETRAIL_STORE_URL: store.url }),
-    FARETRAIL_NOTIFY_ORIGINS: Object.values(receivers)
-      .map(({ origin }) => origin)
-      .join(','),
-    FARETRAIL_NOTIFY_SECRETS: `n1:${notifySecret.toString('base64url')}`,
-    FARETRAIL_NOTIFY_PRIVATE: 'true',
+    ...notifySettings(receivers, notifySecret),
     ...options.env,
   };
   const ingressEnv = { ...env, TEMPORAL_ADDRESS: await route('ingress to Temporal', address) };
@@ -258,6 +254,14 @@ function settings({ folder, sandboxUrl, requestsPerSecond }: Surroundings): Reco
     FARETRAIL_RETRY_AFTER_MAX_MS: '5000', // the sandbox sometimes sends a Retry-After of a day
   };
 }
+
+const notifySettings = (receivers: Stage['receivers'], secret: Buffer): Record<string, string> => ({
+  FARETRAIL_NOTIFY_ORIGINS: Object.values(receivers)
+    .map(({ origin }) => origin)
+    .join(','),
+  FARETRAIL_NOTIFY_SECRETS: `n1:${secret.toString('base64url')}`,
+  FARETRAIL_NOTIFY_PRIVATE: 'true',
+});
 
 const secretsIn = (env: Record<string, string>): Record<string, string> =>
   Object.fromEntries(
