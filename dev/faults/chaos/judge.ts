@@ -1,6 +1,7 @@
 import type { Fault } from './faults.js';
 import { judgeBudget } from './judge-budget.js';
 import { addRun, judgeDeliveries, type OrderRuns } from './judge-deliveries.js';
+import { judgeForger, mayBeParked } from './judge-forger.js';
 import { judgeNotices } from './judge-notices.js';
 import { judgeSecrets, secretsOf } from './judge-secrets.js';
 import { judgeStore } from './judge-store.js';
@@ -10,6 +11,7 @@ import { judgeWork } from './judge-work.js';
 import { findLeaks } from './leaks.js';
 import { isOfTemporal, type Place } from './plan.js';
 import { anchorIds } from './plan-work.js';
+import { provenAddresses } from './proven-addresses.js';
 import { allRuns, type Run } from './runs.js';
 import type { Stage } from './stage.js';
 import { together, type Verdict } from './verdict.js';
@@ -29,10 +31,12 @@ export interface Evidence {
 
 /** Judges everything once all work is over. */
 export async function judge(stage: Stage, { done, faults, emptyAt, revealedAt, stuck }: Evidence): Promise<Verdict> {
-  const { sandbox, stranger, tokenLifetimeMs: lifetimeMs } = stage;
+  const { sandbox, stranger, forger, tokenLifetimeMs: lifetimeMs } = stage;
+  const ingressStarts = stage.members.ingress.starts().map(({ at }) => at);
   const secrets = await secretsOf(stage);
   const readAt = Date.now();
-  const { verdict: runs, orders, inventedStarts } = await judgeRuns(stage, secrets, done.misspelt);
+  const mayBe = { misspelt: done.misspelt, parked: mayBeParked(forger.sent) };
+  const { verdict: runs, orders, inventedStarts, traces } = await judgeRuns(stage, secrets, mayBe);
   const ledger = await sandbox.ledger();
   const requests = ledger.filter(({ operation }) => operation === 'partnerToken' || operation === 'businessToken');
   return together([
@@ -41,8 +45,13 @@ export async function judge(stage: Stage, { done, faults, emptyAt, revealedAt, s
     await judgeStore(stage, done),
     judgeStranger(stranger, {
       ...{ ledger, anchorIds, startedAt: inventedStarts.filter((at) => at < revealedAt) },
-      ingresses: stage.members.ingress.starts().filter(({ at }) => at < revealedAt).length,
+      ingresses: ingressStarts.filter((at) => at < revealedAt).length,
       strangeReads: 2 * faults.filter(({ kind }) => kind === 'strangeAnswers').length,
+    }),
+    judgeForger(forger.sent, {
+      traces: { ...traces, asked: new Set(ledger.flatMap(({ orderId }) => orderId ?? [])) },
+      addresses: await provenAddresses(stage),
+      ...{ starts: ingressStarts, outages: faults.filter(({ target }) => isOfTemporal(target)) },
     }),
     judgeDeliveries([...(await sandbox.deliveries()), ...acknowledgedOf(stranger)], { orders, emptyAt, readAt }),
     judgeTokens(requests, { faults, lifetimeMs }),
@@ -54,27 +63,33 @@ export async function judge(stage: Stage, { done, faults, emptyAt, revealedAt, s
   ]);
 }
 
-async function judgeRuns(stage: Stage, secrets: Record<string, string>, misspelt: ReadonlySet<string>) {
+/** Ids of runs that may end in another way than others. */
+interface MayBe {
+  misspelt: ReadonlySet<string>;
+  parked: ReadonlySet<string>;
+}
+
+async function judgeRuns(stage: Stage, secrets: Record<string, string>, mayBe: MayBe) {
+  const traces = { runs: new Set<string>(), deliveries: new Set<string>() };
   const orders = new Map<string, OrderRuns>();
   const inventedStarts: number[] = [];
   const problems: string[] = [];
   const figures = { runs: 0, events: 0, longestHistory: 0 };
   for await (const run of allRuns(stage)) {
     if (run.type === 'followOrder') addRun(orders, run);
+    traces.runs.add(run.workflowId);
+    for (const id of run.deliveries) traces.deliveries.add(id);
     if (run.workflowId.startsWith(inventedPrefix)) inventedStarts.push(run.startedAt);
     const leaks = findLeaks(secrets, { [run.workflowId]: Buffer.from(run.text) });
-    problems.push(...problemsOf(run, misspelt), ...leaks.map((leak) => `secret found: ${leak}`));
+    problems.push(...problemsOf(run, mayBe), ...leaks.map((leak) => `secret found: ${leak}`));
     figures.runs += 1;
     figures.events += run.events;
     figures.longestHistory = Math.max(figures.longestHistory, run.events);
   }
-  return { orders, inventedStarts, verdict: { problems, figures } };
+  return { orders, inventedStarts, traces, verdict: { problems, figures } };
 }
 
-function problemsOf(
-  { workflowId, type, status, taskFailures, attention }: Run,
-  misspelt: ReadonlySet<string>,
-): string[] {
+function problemsOf({ workflowId, type, status, taskFailures, attention }: Run, { misspelt, parked }: MayBe): string[] {
   const isRunning = status === 'RUNNING';
   const isWell = isRunning || status === 'COMPLETED' || status === 'CONTINUED_AS_NEW';
   // The work that started rides and calls reports their failures.
@@ -83,7 +98,7 @@ function problemsOf(
   return [
     ...(isWell || isTold || isRefused ? [] : [`${workflowId} is ${status}`]),
     ...(isRunning && attention ? [`${workflowId} shows the attention ${attention}`] : []),
-    ...(type === 'parkedDelivery' ? [`${workflowId}: a delivery was parked`] : []),
+    ...(type === 'parkedDelivery' && !parked.has(workflowId) ? [`${workflowId}: a delivery was parked`] : []),
     ...taskFailures.map((failure) => `${workflowId}: a workflow task failed: ${failure}`),
   ];
 }

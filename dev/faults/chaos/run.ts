@@ -1,9 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createFaretrailClient } from '../../../src/client/index.js';
+import { fromParkedDeliveryId } from '../../../src/domain/workflow-ids.js';
 import { clockAhead } from './clock.js';
 import { type Fault, runFaults } from './faults.js';
 import { judge } from './judge.js';
+import { mayBeParked } from './judge-forger.js';
 import { whenUp } from './member.js';
 import { createPlan, createSoakPlan, type Plan, workerNames } from './plan.js';
 import { stillRunning } from './runs.js';
@@ -104,6 +107,7 @@ export async function runPlan(
   try {
     await subscribe(stage);
     say('everything is up');
+    stage.forger.begin();
     let deadline = Number.POSITIVE_INFINITY;
     const work = await startWork(stage, plan.work, () => deadline);
     const [{ faults, leftOut: faultsLeftOut, growth = [] }] = await Promise.all([cause(stage, plan, say), work.begun]);
@@ -111,6 +115,7 @@ export async function runPlan(
     deadline = calmAt + settleWithinMs;
     say('the faults are over');
     await calm(stage);
+    await stage.forger.stop();
     say('every process is up');
     const revealedAt = Date.now();
     await reveal(stage);
@@ -118,6 +123,8 @@ export async function runPlan(
     say('all work has ended');
     await journal.whenEmpty(deadline); // deliveries to the anchors must arrive before their end
     await inTime(work.endAnchors(), deadline);
+    await journal.whenEmpty(deadline);
+    await knockAtNewProcess(stage);
     const isHandedOver = await journal.whenEmpty(deadline);
     if (isHandedOver) say('the ingress has forwarded every delivery');
     const stuck = [...(isHandedOver ? [] : ['the forwarding of deliveries']), ...(await whenQuiet(stage, deadline))];
@@ -163,10 +170,23 @@ async function calm({ sandbox, members }: Stage): Promise<void> {
   }
 }
 
-/** The orders that a stranger has invented turn out to be real, so that every delivery can arrive. */
-async function reveal({ sandbox, stranger }: Stage): Promise<void> {
+/** Nothing genuine comes any more, so only the memo tells a new ingress process that deliveries are signed. */
+async function knockAtNewProcess({ members, forger }: Stage): Promise<void> {
+  await members.ingress.stop();
+  await members.ingress.start();
+  await whenUp(members.ingress, upWithinMs);
+  await forger.knock();
+}
+
+/** Invented orders turn out to be real, so that each delivery that was not refused can arrive. */
+async function reveal({ sandbox, stranger, forger }: Stage): Promise<void> {
   const script = [{ status: 'Completed', afterMs: 0 }];
-  const orders = stranger.sent.map(({ orderId }) => ({ interface: 'business' as const, orderId, script }));
+  const forged = forger.sent.filter(({ isInvented, answer }) => isInvented && (answer === 202 || answer === null));
+  const orders = [...stranger.sent, ...forged].map(({ orderId }) => ({
+    interface: 'business' as const,
+    orderId,
+    script,
+  }));
   for (let from = 0; from < orders.length; from += 500) await sandbox.addOrders(orders.slice(from, from + 500));
 }
 
@@ -218,9 +238,24 @@ function watchJournal(stage: Stage) {
 async function whenQuiet(stage: Stage, deadline: number): Promise<string[]> {
   for (let quiet = 0; ; ) {
     const left = await stillRunning(stage);
+    await discard(stage, left);
     quiet = left.length === 0 ? quiet + 1 : 0;
     if (quiet === 3 || Date.now() > deadline) return left;
     await sleep(sampleEveryMs);
+  }
+}
+
+/** Plays the person who finds forged deliveries that an ingress took before it could check them. */
+async function discard({ client, taskQueue, forger }: Stage, running: readonly string[]): Promise<void> {
+  const parked = mayBeParked(forger.sent);
+  const rides = createFaretrailClient({ client, taskQueue });
+  for (const workflowId of running.filter((id) => parked.has(id))) {
+    const { account, deliveryId } = fromParkedDeliveryId(workflowId) ?? {};
+    if (account && deliveryId)
+      await rides
+        .getParked(account, deliveryId)
+        .discard('forged')
+        .catch(() => undefined);
   }
 }
 

@@ -12,6 +12,7 @@ import { freePorts } from '../../stack/temporal/free-port.js';
 import { projectRoot } from '../../stack/temporal/project-root.js';
 import { type Changeable, createChangeable, makeFirstCurrent } from './deployment.js';
 import { type Disk, openDisk } from './disk.js';
+import { createForger, type Forger } from './forger.js';
 import { createMember, type Member, whenUp } from './member.js';
 import {
   type Deployment,
@@ -37,6 +38,7 @@ export interface Stage {
   sandbox: SandboxControl;
   receivers: Record<ReceiverName, Receiver>;
   stranger: Stranger;
+  forger: Forger;
   /** Of the journal. */
   disk: Disk;
   /** Null: the deployment has none. */
@@ -132,11 +134,7 @@ export async function openStageOn({
     TEMPORAL_ADDRESS: workersTo,
     ...changeable.env,
     ...(store && { FARETRAIL_STORE_URL: store.url }),
-    FARETRAIL_NOTIFY_ORIGINS: Object.values(receivers)
-      .map(({ origin }) => origin)
-      .join(','),
-    FARETRAIL_NOTIFY_SECRETS: `n1:${notifySecret.toString('base64url')}`,
-    FARETRAIL_NOTIFY_PRIVATE: 'true',
+    ...notifySettings(receivers, notifySecret),
     ...options.env,
   };
   const ingressEnv = { ...env, TEMPORAL_ADDRESS: await route('ingress to Temporal', address) };
@@ -159,7 +157,8 @@ export async function openStageOn({
     ingress: urlAt(ingressPort),
   };
   const stage: Stage = {
-    ...{ members: byName, wires, sandbox: control, receivers, stranger: createStranger(control) },
+    ...{ members: byName, wires, sandbox: control, receivers },
+    ...{ stranger: createStranger(control), forger: createForger(control) },
     ...{ disk, store, changeable, deployment, client, address },
     taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
     publicUrl: `http://${await reached('service to ingress', ingressPort)}`,
@@ -255,6 +254,14 @@ function settings({ folder, sandboxUrl, requestsPerSecond }: Surroundings): Reco
     FARETRAIL_RETRY_AFTER_MAX_MS: '5000', // the sandbox sometimes sends a Retry-After of a day
   };
 }
+
+const notifySettings = (receivers: Stage['receivers'], secret: Buffer): Record<string, string> => ({
+  FARETRAIL_NOTIFY_ORIGINS: Object.values(receivers)
+    .map(({ origin }) => origin)
+    .join(','),
+  FARETRAIL_NOTIFY_SECRETS: `n1:${secret.toString('base64url')}`,
+  FARETRAIL_NOTIFY_PRIVATE: 'true',
+});
 
 const secretsIn = (env: Record<string, string>): Record<string, string> =>
   Object.fromEntries(

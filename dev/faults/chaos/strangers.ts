@@ -1,18 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxControl } from '../../sandbox/control/client.js';
 import type { DeliveryMessage, Tidings } from '../../sandbox/delivery/writer.js';
-import { openForgery } from './forgery.js';
+import { openForgery, type Posted, post } from './forgery.js';
 
 /** One delivery of a stranger about an order that does not exist. */
-export interface Invention {
+export interface Invention extends Posted {
   orderId: string;
-  at: number;
-  ms: number;
-  /** HTTP status; null: no answer. */
-  answer: number | null;
-  acknowledgedAs?: string;
-  /** Does a refusal say when to send again? */
-  saysWhen: boolean;
 }
 
 /** A stranger who knows address and secret of the subscription. */
@@ -33,15 +26,7 @@ export function createStranger(sandbox: SandboxControl): Stranger {
     const orderId = `invented-${sent.length}`;
     const invention: Invention = { orderId, at: Date.now(), ms: 0, answer: null, saysWhen: false };
     sent.push(invention);
-    const { url, headers, body } = forge({ eventType: 'status_changed', orderId, status: 'Driving' });
-    const request = { method: 'POST', body: body.toString(), headers, signal: AbortSignal.timeout(10_000) };
-    const answer = await fetch(url, request).catch(() => null);
-    const text = await answer?.text().catch(() => '');
-    invention.ms = Date.now() - invention.at;
-    if (!answer) return;
-    invention.answer = answer.status;
-    invention.saysWhen = answer.headers.has('retry-after');
-    if (answer.status === 202) invention.acknowledgedAs = (JSON.parse(text ?? '') as { deliveryId: string }).deliveryId;
+    Object.assign(invention, await post(forge({ eventType: 'status_changed', orderId, status: 'Driving' })));
   }
 
   return {
