@@ -10,7 +10,10 @@ export type TokenReason = 'first' | 'renewed' | 'afterFailure' | 'afterRevocatio
 const aheadMs = (lifetimeMs: number): number => Math.min(60_000, lifetimeMs / 5);
 /** The difference of two clocks, and the way of a request. */
 const slackMs = 1_000;
-/** The time from a request until Temporal holds its answer, on a busy machine. */
+/**
+ * How long a request takes on a busy machine: until Temporal holds its answer, or from the moment when a worker wanted a
+ * token, which is when the token's age begins for it, until the service has the request.
+ */
 const keptWithinMs = 3_000;
 const perRevocation = 2;
 const paceMs = 30_000;
@@ -57,7 +60,7 @@ function reasonOf(before: readonly LedgerEntry[], at: number, about: Circumstanc
   if (!last) return 'first';
   const lastAt = Date.parse(last.at);
   if (last.httpStatus !== 200 || last.fault !== undefined) return 'afterFailure';
-  if (at >= lastAt + about.lifetimeMs - aheadMs(about.lifetimeMs) - slackMs) return 'renewed';
+  if (at >= lastAt + about.lifetimeMs - aheadMs(about.lifetimeMs) - keptWithinMs) return 'renewed';
   if (about.faults.some((fault) => losesAnswer(fault, lastAt, about.faults))) return 'answerLost';
   const isRevocation = (fault: Fault) =>
     excuses(fault, about.faults) > (about.excused.get(fault) ?? 0) &&
