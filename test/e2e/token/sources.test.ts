@@ -74,7 +74,7 @@ it('a token request gets through a crowd of calls that wait for its token', asyn
 });
 
 it('a worker that starts later, with its clock ahead, knows when the token of the fleet ends', async () => {
-  const late = await startOrderStack({ clockAheadMs: 600_000, sandbox: { business: { tokenLifetimeSeconds: 12 } } });
+  const late = await startOrderStack({ clockAheadMs: 600_000, sandbox: { business: { tokenLifetimeSeconds: 24 } } });
   onTestFinished(() => late.close());
   const read = async () =>
     shows(await late.follow('business', late.newOrder('business', [['Driving', 0]])), { status: 'Driving' });
@@ -82,7 +82,7 @@ it('a worker that starts later, with its clock ahead, knows when the token of th
   await late.stopWorker();
   await pause(5_000);
   await late.startWorker();
-  for (const end = Date.now() + 11_000; Date.now() < end; await pause(500)) await read();
+  for (const end = Date.now() + 22_000; Date.now() < end; await pause(500)) await read();
   expect(late.sandbox.ledger({ operation: 'orderDetails' }).filter(({ httpStatus }) => httpStatus === 401)).toEqual([]);
 });
 
