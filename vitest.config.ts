@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { devServerTests } from './test/setup/dev-server-tests.js';
 import { LongestFirst } from './test/setup/longest-first.js';
@@ -7,6 +8,16 @@ const isolate = false;
 
 // These meet a real Temporal server, started once per run by the global set-up; all other tests need none.
 const needServers = ['test/{workflows,e2e,processes,replay,dev/stack/servers}/**/*.test.ts'];
+
+const fileAt = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+// What the simulation puts in the place of the SDK, of timers and of clocks.
+const simulated = [
+  { find: '@temporalio/workflow', replacement: fileAt('dev/sim/sdk/workflow.ts') },
+  { find: '@temporalio/activity', replacement: fileAt('dev/sim/worker/activity.ts') },
+  { find: 'node:timers/promises', replacement: fileAt('dev/sim/clock/timers.ts') },
+  { find: /^(?:\.{1,2}\/)+clock\.js$/, replacement: fileAt('dev/sim/clock/clocks.ts') },
+];
 
 export default defineConfig({
   test: {
@@ -20,7 +31,7 @@ export default defineConfig({
           setupFiles: ['test/setup/same-draws.ts'],
           maxWorkers: 4,
           include: ['test/**/*.test.ts'],
-          exclude: needServers,
+          exclude: [...needServers, 'test/sim/**'],
           env: { TZ: 'UTC' },
           expect: { poll: { timeout: 180_000 } },
           testTimeout: 600_000, // bounds a hang; no test is to fail because the machine is busy
@@ -42,6 +53,21 @@ export default defineConfig({
           testTimeout: 600_000,
           hookTimeout: 600_000,
           sequence: { groupOrder: 1 }, // after the unit tests, whose load would spoil their timing
+        },
+      },
+      {
+        resolve: { alias: simulated },
+        test: {
+          name: 'simulation',
+          isolate,
+          setupFiles: ['test/setup/same-draws.ts'],
+          maxWorkers: 2,
+          include: ['test/sim/**/*.test.ts'],
+          globalSetup: ['test/setup/global-setup.ts'],
+          env: { TZ: 'UTC' },
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

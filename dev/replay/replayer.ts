@@ -112,12 +112,17 @@ export async function replayToTheLetter(replayer: Replayer, name: string, json: 
   const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
   if (mutant && started) started.header = { fields: { mutant: defaultPayloadConverter.toPayload(mutant) } };
   const { commands, ...met } = await replayer.replay(history, started?.workflowId ?? '');
-  const recorded = recordedCommands(history.events ?? []);
+  requireToTheLetter(name, commands, history.events ?? []);
+  return met;
+}
+
+/** Throws unless these commands are those of the history, but for what is done anew. */
+export function requireToTheLetter(name: string, commands: CommandsByEvent, events: object[]): void {
+  const recorded = recordedCommands(events);
   for (const command of recorded.activityTaskScheduled ?? [])
     Object.assign(command, optionsAnew[String(command.activityType)]);
   for (const kind of doneAnew[name] ?? []) if (commands[kind]) recorded[kind] = commands[kind];
   requireSame(commands, recorded);
-  return met;
 }
 
 const beside = (name: string) => fileURLToPath(new URL(name, import.meta.url));

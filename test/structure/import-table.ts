@@ -149,6 +149,11 @@ export const importTable: readonly Part[] = [
   { part: 'dev/sandbox', ours: ['src/contracts', 'src/domain'], packages: 'any' },
   { part: 'examples', ours: ['src/client'], packages: 'any' },
   { part: 'dev/replay', ours: ['src'], packages: 'any' },
+  {
+    part: 'dev/sim',
+    ours: ['src', 'dev/replay'],
+    packages: 'any',
+  },
   { part: 'dev/stack', ours: ['src', 'dev/sandbox'], packages: 'any' },
   { part: 'dev/bench', ours: ['src', 'dev/sandbox', 'dev/stack'], packages: 'any' },
   { part: 'dev/faults', ours: ['src', 'dev/sandbox', 'dev/stack', 'dev/bench'], packages: 'any' },

@@ -1,0 +1,64 @@
+// Stands in for `node:timers/promises`, and for the global timers: within a process of the simulation they keep its time.
+// biome-ignore lint/style/useNodejsImportProtocol: under the other name this file stands in for it
+import * as real from 'timers/promises';
+import { currentProcess, type Process } from './process.js';
+
+interface TimerOptions {
+  signal?: AbortSignal;
+  ref?: boolean;
+}
+
+export const setTimeout = <T = void>(ms?: number, value?: T, options: TimerOptions = {}): Promise<T> => {
+  const process = currentProcess();
+  return process ? pause(process, ms ?? 1, value as T, options) : real.setTimeout(ms, value as T, options);
+};
+
+export const { setImmediate, setInterval } = real;
+
+function pause<T>(process: Process, ms: number, value: T, { signal }: TimerOptions): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(abortedBy(signal));
+      return;
+    }
+    const onAbort = (): void => reject(abortedBy(signal));
+    signal?.addEventListener('abort', onAbort, { once: true });
+    process.after(ms, () => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve(value);
+    });
+  });
+}
+
+const abortedBy = (signal: AbortSignal | undefined): Error =>
+  Object.assign(new Error('The operation was aborted', { cause: signal?.reason }), {
+    name: 'AbortError',
+    code: 'ABORT_ERR',
+  });
+
+/** A timer of the simulation. */
+class Timer {
+  isOn = true;
+  unref = (): this => this;
+  ref = (): this => this;
+}
+
+const realTimers = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
+
+/** From now on the global timers of this thread know the processes of the simulation. */
+export function installTimers(): void {
+  const later = (code: (...args: unknown[]) => void, ms = 1, ...args: unknown[]) => {
+    const process = currentProcess();
+    if (!process) return realTimers.setTimeout(code, ms, ...args);
+    const timer = new Timer();
+    process.after(ms, () => {
+      if (timer.isOn) code(...args);
+    });
+    return timer;
+  };
+  globalThis.setTimeout = later as unknown as typeof globalThis.setTimeout;
+  globalThis.clearTimeout = (timer) => {
+    if (timer instanceof Timer) timer.isOn = false;
+    else realTimers.clearTimeout(timer);
+  };
+}

@@ -1,0 +1,95 @@
+// One run at a time has the thread: it is told something, and does what it can do now.
+import { payloadConverter } from '../../../src/sealing/payload-converter.js';
+import { type Activation, type Command, fromDuration, type Job } from './activation.js';
+import { composed, type Run } from './run.js';
+
+let current: Run | undefined;
+
+export const activeRun = (): Run => {
+  if (!current) throw new Error('not within a run');
+  return current;
+};
+
+const RealDate = Date;
+const realRandom = Math.random;
+
+/** Gives the thread to a run: its clock, its random numbers and its globals. The result takes all that away. */
+function enterRun(run: Run, ms: number): () => void {
+  const others = new Set(Object.keys(globalThis));
+  current = run;
+  run.taskMs = ms;
+  globalThis.Date = class extends RealDate {
+    constructor(...given: []) {
+      if (given.length === 0) super(ms);
+      else super(...given);
+    }
+    static override now = () => ms;
+  } as DateConstructor;
+  Math.random = () => run.random();
+  Object.assign(globalThis, run.globals);
+  return () => {
+    current = undefined;
+    globalThis.Date = RealDate;
+    Math.random = realRandom;
+    for (const name of Object.keys(globalThis)) {
+      if (others.has(name)) continue;
+      run.globals[name] = (globalThis as Record<string, unknown>)[name];
+      Reflect.deleteProperty(globalThis, name);
+    }
+  };
+}
+
+/** All microtasks are done when a macrotask comes. */
+const macrotask = setImmediate;
+export const drained = (): Promise<void> => new Promise((resolve) => macrotask(resolve));
+
+/** Does what an activation says, until nothing moves. Throws the error of a task that failed. */
+export async function activate(run: Run, activation: Activation): Promise<Command[]> {
+  const { historyLength, isReplaying, continueAsNewSuggested } = activation;
+  run.info = { ...run.info, historyLength, continueAsNewSuggested, unsafe: { ...run.info.unsafe, isReplaying } };
+  const leave = enterRun(run, fromDuration(activation.timestamp));
+  try {
+    run.rootScope.enter(() => {
+      composed(run.interceptors.internals, 'activate', () => doJobs(run, activation.jobs))({
+        activation,
+        batchIndex: 0,
+      });
+    });
+    do await drained();
+    while (run.rootScope.enter(() => run.unblock()) > 0);
+    run.rejectBufferedUpdates();
+    const conclude = composed(
+      run.interceptors.internals,
+      'concludeActivation',
+      (given: { commands: Command[] }) => given,
+    );
+    return conclude({ commands: run.commands.splice(0) }).commands;
+  } finally {
+    leave();
+  }
+}
+
+function doJobs(run: Run, jobs: Job[]): void {
+  for (const job of jobs) {
+    if (job.initializeWorkflow) continue;
+    run.handle(job);
+    run.unblock();
+  }
+  const [first] = jobs;
+  if (!first?.initializeWorkflow) return;
+  run.start(first.initializeWorkflow);
+  run.unblock();
+}
+
+/** The answer of a query, which waits for nothing. Throws what its handler throws. */
+export function ask(run: Run, name: string, args: unknown[] = []): unknown {
+  const leave = enterRun(run, run.taskMs);
+  try {
+    const handler = run.queryHandlers.get(name);
+    if (!handler) throw new ReferenceError(`no handler for the query ${name}`);
+    const answer = run.rootScope.enter(() => handler(...args));
+    return payloadConverter.fromPayload(payloadConverter.toPayload(answer));
+  } finally {
+    leave();
+  }
+}

@@ -1,0 +1,236 @@
+// Activities: attempts, retries and time limits (service/history/workflow/mutable_state_impl.go, retry.go).
+import type { Payload, ProtoFailure } from '@temporalio/common';
+import { fromDuration } from '../sdk/activation.js';
+import type { ActivityOrder, Execution, PendingActivity, Poller, StartedActivity } from './execution.js';
+import { longOf } from './history.js';
+import type { Namespace } from './namespace.js';
+import { settleSpeculative, tell } from './scheduling.js';
+
+// temporal.api.enums.v1
+const timeoutTypes = { START_TO_CLOSE: 1, SCHEDULE_TO_START: 2, SCHEDULE_TO_CLOSE: 3, HEARTBEAT: 4 } as const;
+type TimeoutType = keyof typeof timeoutTypes;
+const retryStates = { NON_RETRYABLE_FAILURE: 2, TIMEOUT: 3, MAXIMUM_ATTEMPTS_REACHED: 4, CANCEL_REQUESTED: 7 } as const;
+type RetryState = keyof typeof retryStates;
+
+export function scheduleActivity(
+  namespace: Namespace,
+  execution: Execution,
+  order: ActivityOrder,
+  scheduledId: number,
+): void {
+  const { now } = namespace.scheduler;
+  const activity: PendingActivity = {
+    ...order,
+    ...{
+      scheduledId,
+      scheduledMs: now,
+      attemptMs: now,
+      attempt: 1,
+      state: 'scheduled',
+      stamp: 1,
+      startedMs: 0,
+      startedBy: null,
+    },
+    ...{ heartbeat: null, heartbeatMsAt: 0, lastFailure: null, cancelRequestedId: null, isPaused: false },
+  };
+  execution.activities.set(scheduledId, activity);
+  offer(namespace, execution, activity);
+  const isOpen = () => isPending(execution, activity);
+  const { scheduleToStartMs, scheduleToCloseMs } = order;
+  if (scheduleToStartMs !== null)
+    namespace.scheduler.after(scheduleToStartMs, () => {
+      if (isOpen() && activity.state === 'scheduled' && activity.attempt === 1)
+        timeOut(namespace, execution, activity, 'SCHEDULE_TO_START');
+    });
+  if (scheduleToCloseMs !== null)
+    namespace.scheduler.after(scheduleToCloseMs, () => {
+      if (isOpen()) timeOut(namespace, execution, activity, 'SCHEDULE_TO_CLOSE');
+    });
+}
+
+const isPending = (execution: Execution, activity: PendingActivity): boolean =>
+  execution.isOpen && execution.activities.get(activity.scheduledId) === activity;
+
+/** Puts the attempt into its task queue. */
+export function offer(namespace: Namespace, execution: Execution, activity: PendingActivity): void {
+  const { stamp } = activity;
+  activity.state = 'scheduled';
+  activity.attemptMs = namespace.scheduler.now;
+  const isMine = () =>
+    isPending(execution, activity) && activity.stamp === stamp && activity.state === 'scheduled' && !activity.isPaused;
+  namespace.matching.give('activity', activity.taskQueue, {
+    isWanted: isMine,
+    start: (poller) => start(namespace, execution, activity, poller),
+  });
+}
+
+function start(namespace: Namespace, execution: Execution, activity: PendingActivity, poller: Poller): void {
+  const { stamp, startToCloseMs, heartbeatMs } = activity;
+  const { scheduler } = namespace;
+  Object.assign(activity, {
+    state: 'started',
+    startedMs: scheduler.now,
+    startedBy: poller,
+    heartbeatMsAt: scheduler.now,
+  });
+  const isMine = () => isPending(execution, activity) && activity.stamp === stamp && activity.state === 'started';
+  if (Number.isFinite(startToCloseMs))
+    scheduler.after(startToCloseMs, () => {
+      if (isMine()) timeOut(namespace, execution, activity, 'START_TO_CLOSE');
+    });
+  const listen = (): void => {
+    if (!isMine() || heartbeatMs === null) return;
+    const silentMs = scheduler.now - activity.heartbeatMsAt;
+    if (silentMs >= heartbeatMs) timeOut(namespace, execution, activity, 'HEARTBEAT');
+    else scheduler.after(heartbeatMs - silentMs, listen);
+  };
+  listen();
+  namespace.matching.handActivity(poller, { execution, activity, stamp });
+}
+
+/** Does the server still wait for this attempt? */
+export const isAwaited = ({ execution, activity, stamp }: StartedActivity): boolean =>
+  isPending(execution, activity) && activity.stamp === stamp && activity.state === 'started';
+
+/** False: the attempt is over, or is to be cancelled. */
+export function heartbeat(namespace: Namespace, started: StartedActivity, details: Payload[]): boolean {
+  if (!isAwaited(started)) return false;
+  started.activity.heartbeat = details;
+  started.activity.heartbeatMsAt = namespace.scheduler.now;
+  return started.activity.cancelRequestedId === null;
+}
+
+export function completeActivity(namespace: Namespace, started: StartedActivity, result: Payload | undefined): void {
+  if (!isAwaited(started)) return;
+  const { execution, activity } = started;
+  end(execution, activity);
+  tell(namespace, execution, 'activityTaskCompleted', {
+    ...idsOf(activity),
+    result: { payloads: result ? [result] : [] },
+  });
+}
+
+export function failActivity(namespace: Namespace, started: StartedActivity, failure: ProtoFailure): void {
+  if (!isAwaited(started)) return;
+  retryOrEnd(namespace, started.execution, started.activity, failure);
+}
+
+/** The worker says that it has cancelled the attempt. */
+export function reportCancelled(namespace: Namespace, started: StartedActivity): void {
+  if (!isAwaited(started)) return;
+  const { execution, activity } = started;
+  if (activity.cancelRequestedId === null) return;
+  end(execution, activity);
+  tell(namespace, execution, 'activityTaskCanceled', {
+    ...idsOf(activity),
+    latestCancelRequestedEventId: longOf(activity.cancelRequestedId),
+  });
+}
+
+/** An attempt that nobody has started ends with the request. */
+export function cancelActivity(namespace: Namespace, execution: Execution, seq: number, completedId: number): void {
+  const activity = [...execution.activities.values()].find((one) => one.seq === seq);
+  const scheduledId = activity?.scheduledId ?? 0;
+  const about = { scheduledEventId: longOf(scheduledId), workflowTaskCompletedEventId: longOf(completedId) };
+  const requestedId = execution.history.write('activityTaskCancelRequested', about, namespace.scheduler.now);
+  if (!activity || activity.cancelRequestedId !== null) return;
+  activity.cancelRequestedId = requestedId;
+  if (activity.state === 'started') return;
+  execution.activities.delete(scheduledId);
+  const details = {
+    details: {
+      payloads: [{ metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from('"ACTIVITY_ID_NOT_STARTED"') }],
+    },
+  };
+  execution.history.buffer(
+    'activityTaskCanceled',
+    { ...idsOf(activity), latestCancelRequestedEventId: longOf(requestedId), ...details },
+    namespace.scheduler.now,
+  );
+}
+
+function timeOut(namespace: Namespace, execution: Execution, activity: PendingActivity, type: TimeoutType): void {
+  const failure: ProtoFailure = {
+    message: `activity ${type === 'HEARTBEAT' ? 'Heartbeat' : type === 'START_TO_CLOSE' ? 'StartToClose' : type === 'SCHEDULE_TO_CLOSE' ? 'ScheduleToClose' : 'ScheduleToStart'} timeout`,
+    source: 'Server',
+    timeoutFailureInfo: {
+      timeoutType: timeoutTypes[type],
+      ...(activity.heartbeat ? { lastHeartbeatDetails: { payloads: activity.heartbeat } } : {}),
+    },
+  };
+  namespace.count(`activity ${type}`);
+  retryOrEnd(namespace, execution, activity, failure, type);
+}
+
+function retryOrEnd(
+  namespace: Namespace,
+  execution: Execution,
+  activity: PendingActivity,
+  failure: ProtoFailure,
+  timeout?: TimeoutType,
+): void {
+  const next = nextAttempt(namespace, activity, failure);
+  if (typeof next === 'number') {
+    const wasStarted = activity.state === 'started';
+    activity.lastFailure = failure;
+    activity.attempt += wasStarted ? 1 : 0;
+    activity.stamp += 1;
+    activity.state = 'backoff';
+    const { stamp } = activity;
+    if (activity.isPaused) return;
+    namespace.scheduler.after(next, () => {
+      if (isPending(execution, activity) && activity.stamp === stamp && activity.state === 'backoff')
+        offer(namespace, execution, activity);
+    });
+    return;
+  }
+  const wasStarted = activity.state === 'started';
+  end(execution, activity, wasStarted);
+  const retryState = retryStates[next];
+  if (!timeout) {
+    tell(namespace, execution, 'activityTaskFailed', { ...idsOf(activity), failure, retryState });
+    return;
+  }
+  const cause = activity.lastFailure && timeout.startsWith('SCHEDULE') ? { cause: activity.lastFailure } : {};
+  tell(namespace, execution, 'activityTaskTimedOut', {
+    ...idsOf(activity),
+    failure: { ...failure, ...cause },
+    retryState,
+  });
+}
+
+/** How long the next attempt waits, or why there is none. */
+function nextAttempt(namespace: Namespace, activity: PendingActivity, failure: ProtoFailure): number | RetryState {
+  const { retry, attempt, scheduleToCloseMs, scheduledMs, cancelRequestedId } = activity;
+  if (cancelRequestedId !== null) return 'CANCEL_REQUESTED';
+  const timeoutType = failure.timeoutFailureInfo?.timeoutType;
+  if (timeoutType === timeoutTypes.SCHEDULE_TO_START || timeoutType === timeoutTypes.SCHEDULE_TO_CLOSE)
+    return 'TIMEOUT';
+  const { nonRetryable, nextRetryDelay } = failure.applicationFailureInfo ?? {};
+  if (nonRetryable || failure.canceledFailureInfo || failure.terminatedFailureInfo) return 'NON_RETRYABLE_FAILURE';
+  if (activity.isPaused) return 0;
+  if (retry.attempts > 0 && attempt >= retry.attempts) return 'MAXIMUM_ATTEMPTS_REACHED';
+  const own = nextRetryDelay
+    ? fromDuration({ seconds: Number(nextRetryDelay.seconds ?? 0), nanos: nextRetryDelay.nanos ?? 0 })
+    : undefined;
+  if (own !== undefined && own <= 0) return 'TIMEOUT';
+  const delay = own ?? Math.min(retry.initialMs * retry.coefficient ** (attempt - 1), retry.maximumMs);
+  const isTooLate = scheduleToCloseMs !== null && namespace.scheduler.now + delay > scheduledMs + scheduleToCloseMs;
+  return isTooLate ? 'TIMEOUT' : delay;
+}
+
+/** The start of an attempt is written with its end. */
+function end(execution: Execution, activity: PendingActivity, wasStarted = true): void {
+  execution.activities.delete(activity.scheduledId);
+  if (!wasStarted) return;
+  settleSpeculative(execution);
+  const { scheduledId, attempt, lastFailure, startedBy, startedMs } = activity;
+  const about = { scheduledEventId: longOf(scheduledId), attempt, lastFailure, identity: startedBy?.identity ?? '' };
+  execution.record('activityTaskStarted', about, startedMs);
+}
+
+const idsOf = ({ scheduledId, startedBy }: PendingActivity) => ({
+  scheduledEventId: longOf(scheduledId),
+  startedEventId: longOf(0),
+  identity: startedBy?.identity ?? '',
+});

@@ -1,0 +1,38 @@
+// Stands in for `@temporalio/activity`.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Info } from '@temporalio/activity';
+
+/** An attempt that a worker carries out. */
+export interface Attempt {
+  info: Info;
+  heartbeat(details: unknown): void;
+  controller: AbortController;
+  /** Why it is cancelled. */
+  details: Record<string, boolean> | undefined;
+}
+
+export const attempts = new AsyncLocalStorage<Attempt>();
+
+function current(): Attempt {
+  const attempt = attempts.getStore();
+  if (!attempt) throw new Error('not within an activity');
+  return attempt;
+}
+
+export const activityInfo = (): Info => current().info;
+export const heartbeat = (details?: unknown): void => current().heartbeat(details);
+export const cancellationSignal = (): AbortSignal => current().controller.signal;
+export const cancellationDetails = () => current().details;
+/** Only `cancelled` is asked for. */
+export const Context = {
+  current: () => {
+    const { controller } = current();
+    const { signal } = controller;
+    const cancelled = new Promise<never>((_, reject) => {
+      if (signal.aborted) reject(signal.reason);
+      else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+    cancelled.catch(() => undefined);
+    return { cancelled };
+  },
+};

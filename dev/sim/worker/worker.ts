@@ -1,0 +1,319 @@
+import type { Info } from '@temporalio/activity';
+import {
+  arrayFromPayloads,
+  CancelledFailure,
+  CompleteAsyncError,
+  ensureTemporalFailure,
+  type ProtoFailure,
+} from '@temporalio/common';
+import { payloadConverter } from '../../../src/sealing/payload-converter.js';
+import { failureConverter } from '../../../src/sealing/plain-failures.js';
+import type { Process } from '../clock/process.js';
+import type { Command } from '../sdk/activation.js';
+import { Core, pastTask } from '../sdk/core.js';
+import { attributesOf, type Event, tasksOf } from '../sdk/history.js';
+import type { Code } from '../sdk/run.js';
+import { ask } from '../sdk/turn.js';
+import { completeActivity, failActivity, heartbeat, reportCancelled } from '../server/activities.js';
+import { completeTask, failTask } from '../server/completion.js';
+import type { Execution, StartedActivity, StartedTask } from '../server/execution.js';
+import type { Worker } from '../server/matching.js';
+import type { Namespace } from '../server/namespace.js';
+import { type Attempt, attempts } from './activity.js';
+
+export type ActivityFunctions = Record<string, (...args: never[]) => Promise<unknown>>;
+
+interface Cached {
+  core: Core;
+  /** Of the last event that the run knows. */
+  seenId: number;
+}
+
+export interface WorkerParts {
+  namespace: Namespace;
+  process: Process;
+  code: Code;
+  /** By task queue. */
+  activities: Record<string, ActivityFunctions>;
+  /** Milliseconds until the namespace has what the worker says. */
+  latencyMs: (what: 'workflowTask' | 'activity') => number;
+  maxCachedRuns: number;
+  /** Told of tasks that the run could not do, and of runs whose code does something else than its history says. */
+  onProblem: (problem: string) => void;
+}
+
+/** A worker process. It remembers runs, and rebuilds those that it does not know, as the SDK's workers do. */
+export class SimulatedWorker implements Worker {
+  readonly identity: string;
+  readonly #parts: WorkerParts;
+  readonly #cache = new Map<string, Cached>();
+  readonly #attempts = new Set<Attempt>();
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts;
+    this.identity = parts.process.name;
+  }
+
+  /** `workflowQueue`: whose workflows it runs; null: none. */
+  start(workflowQueue: string | null): void {
+    const { namespace, activities } = this.#parts;
+    if (workflowQueue !== null) namespace.matching.poll('workflow', workflowQueue, this);
+    for (const queue of Object.keys(activities)) namespace.matching.poll('activity', queue, this);
+  }
+
+  /** Ends in order: what it has is done, and the server knows that it takes no more. */
+  leave(): void {
+    this.#parts.namespace.matching.signOff(this);
+  }
+
+  /** The process is gone at once. */
+  kill(): void {
+    this.#parts.process.kill();
+    this.#parts.namespace.matching.lose(this);
+    this.#cache.clear();
+  }
+
+  takeWorkflowTask(task: StartedTask): void {
+    const { namespace, process } = this.#parts;
+    // An event of its own: one run at a time has the thread.
+    namespace.scheduler.after(0, () => this.#whenAwake(() => this.#do(task)));
+    void process;
+  }
+
+  async #whenAwake(act: () => Promise<void>): Promise<void> {
+    const { process, namespace } = this.#parts;
+    if (!process.isAlive) return;
+    if (process.isPaused) process.go(() => namespace.scheduler.after(0, () => this.#whenAwake(act)));
+    else await act();
+  }
+
+  async #do(task: StartedTask): Promise<void> {
+    const { namespace, process, latencyMs, onProblem } = this.#parts;
+    const { execution } = task;
+    let commands: Command[];
+    try {
+      const cached = this.#cache.get(execution.runId) ?? (await this.#rebuild(execution, task.events));
+      this.#remember(execution.runId, cached);
+      const news = task.events.slice(cached.seenId);
+      cached.seenId = task.writtenId;
+      const updates = task.updates.map(({ id, name, input, headers, protocolInstanceId }) => ({
+        ...{ id, name, input, headers, protocolInstanceId, runValidator: true },
+      }));
+      const { startedMs, startedId: historyLength, continueAsNewSuggested } = task;
+      const about = { startedMs, historyLength, continueAsNewSuggested, isReplaying: false };
+      ({ commands } = await cached.core.take({ news, updates, patches: [], ...about }));
+    } catch (error) {
+      this.#cache.delete(execution.runId);
+      onProblem(`a task of ${execution.workflowId} failed: ${(error as Error)?.stack ?? error}`);
+      failTask(namespace, task, failureOf(error));
+      return;
+    }
+    process.after(latencyMs('workflowTask'), () => {
+      const isTaken = completeTask(namespace, task, this, commands);
+      if (!isTaken || execution.sticky !== this || !execution.isOpen) this.#cache.delete(execution.runId);
+    });
+  }
+
+  /** The least recently used ones go. */
+  #remember(runId: string, cached: Cached): void {
+    this.#cache.delete(runId);
+    this.#cache.set(runId, cached);
+    for (const oldest of this.#cache.keys()) {
+      if (this.#cache.size <= this.#parts.maxCachedRuns) break;
+      this.#cache.delete(oldest);
+    }
+  }
+
+  /** Runs the code over the history: it must do what it did before. */
+  async #rebuild({ workflowId, runId }: Execution, events: readonly Event[]): Promise<Cached> {
+    const { code, namespace, onProblem } = this.#parts;
+    const [started] = events;
+    if (!started) throw new TypeError('an empty history');
+    const core = new Core(started, code, runId);
+    const { past } = tasksOf(events);
+    for (const task of past) {
+      const { commands } = await core.take(pastTask(task));
+      core.note(task.done);
+      const difference = differenceOf(commands, task.done);
+      if (difference) onProblem(`nondeterminism: ${workflowId} at event ${task.started.eventId}: ${difference}`);
+    }
+    if (past.length > 0) namespace.count('rebuilt');
+    const last = past.at(-1);
+    return { core, seenId: last ? Number(last.started.eventId) + 1 + last.done.length : 0 };
+  }
+
+  /** An event of its own, too. Rejects with what the handler throws. */
+  query(execution: Execution, name: string, args: unknown[]): Promise<unknown> {
+    const { namespace } = this.#parts;
+    return new Promise((resolve, reject) => {
+      namespace.scheduler.after(0, () =>
+        this.#whenAwake(async () => {
+          try {
+            const { core } = this.#cache.get(execution.runId) ?? (await this.#rebuild(execution, execution.events));
+            resolve(ask(core.run, name, args));
+          } catch (error) {
+            reject(error as Error);
+          }
+        }),
+      );
+    });
+  }
+
+  takeActivity(started: StartedActivity): void {
+    const { process } = this.#parts;
+    process.after(1, () => void this.#attempt(started));
+  }
+
+  async #attempt(started: StartedActivity): Promise<void> {
+    const { namespace, activities, latencyMs, process } = this.#parts;
+    const { activity } = started;
+    const attempt = this.#attemptOf(started);
+    this.#attempts.add(attempt);
+    const report = (say: () => void): void => process.after(latencyMs('activity'), say);
+    try {
+      const run = activities[activity.taskQueue]?.[activity.activityType];
+      if (!run) throw new Error(`no activity ${activity.activityType} on ${activity.taskQueue}`);
+      const args = arrayFromPayloads(payloadConverter, activity.arguments) as never[];
+      const result = await attempts.run(attempt, () => run(...args));
+      const payload = payloadConverter.toPayload(result);
+      report(() => completeActivity(namespace, started, payload));
+    } catch (error) {
+      if (error instanceof CompleteAsyncError) return;
+      if (error instanceof CancelledFailure && attempt.controller.signal.aborted)
+        report(() => reportCancelled(namespace, started));
+      else report(() => failActivity(namespace, started, failureOf(error)));
+    } finally {
+      this.#attempts.delete(attempt);
+    }
+  }
+
+  #attemptOf(started: StartedActivity): Attempt {
+    const { namespace, process, latencyMs } = this.#parts;
+    const { execution, activity } = started;
+    const { heartbeatMs, attemptMs, scheduledMs, startedMs } = activity;
+    let sentAt = Number.NEGATIVE_INFINITY;
+    let next: unknown;
+    let isWaiting = false;
+    const send = (): void => {
+      sentAt = process.monotonicMs;
+      isWaiting = false;
+      const details = [payloadConverter.toPayload(next)];
+      process.after(latencyMs('activity'), () => {
+        if (heartbeat(namespace, started, details)) return;
+        if (attempt.controller.signal.aborted) return;
+        attempt.details =
+          execution.isOpen && execution.activities.has(activity.scheduledId)
+            ? { cancelRequested: true }
+            : { notFound: true };
+        attempt.controller.abort(new CancelledFailure('CANCELLED'));
+      });
+    };
+    const throttleMs = Math.min(60_000, 0.8 * (heartbeatMs ?? 60_000));
+    const attempt: Attempt = {
+      info: infoOf(started, { attemptMs, scheduledMs, startedMs }),
+      controller: new AbortController(),
+      details: undefined,
+      heartbeat(details) {
+        next = details;
+        if (isWaiting) return;
+        const waitMs = sentAt + throttleMs - process.monotonicMs;
+        if (waitMs <= 0) send();
+        else {
+          isWaiting = true;
+          process.after(waitMs, () => {
+            if (isWaiting) send();
+          });
+        }
+      },
+    };
+    return attempt;
+  }
+}
+
+function infoOf(
+  { execution, activity }: StartedActivity,
+  times: { attemptMs: number; scheduledMs: number; startedMs: number },
+): Info {
+  const { workflowId, runId, type } = execution;
+  const details = activity.heartbeat ? arrayFromPayloads(payloadConverter, activity.heartbeat)[0] : undefined;
+  const info = {
+    ...{ activityId: activity.activityId, activityType: activity.activityType, attempt: activity.attempt },
+    ...{ workflowExecution: { workflowId, runId }, workflowType: type, taskQueue: activity.taskQueue },
+    ...{ scheduledTimestampMs: times.scheduledMs, currentAttemptScheduledTimestampMs: times.attemptMs },
+    ...{ startToCloseTimeoutMs: activity.startToCloseMs, heartbeatTimeoutMs: activity.heartbeatMs ?? undefined },
+    ...{
+      heartbeatDetails: details,
+      isLocal: false,
+      namespace: 'default',
+      workflowNamespace: 'default',
+      activityNamespace: 'default',
+    },
+  };
+  return info as unknown as Info; // the fields that activities read
+}
+
+const failureOf = (error: unknown): ProtoFailure =>
+  failureConverter.errorToFailure(ensureTemporalFailure(error), payloadConverter);
+
+const eventsByCommand: Record<string, string> = {
+  ...{
+    scheduleActivity: 'activityTaskScheduled',
+    requestCancelActivity: 'activityTaskCancelRequested',
+    startTimer: 'timerStarted',
+  },
+  ...{ cancelTimer: 'timerCanceled', signalExternalWorkflowExecution: 'signalExternalWorkflowExecutionInitiated' },
+  ...{
+    startChildWorkflowExecution: 'startChildWorkflowExecutionInitiated',
+    modifyWorkflowProperties: 'workflowPropertiesModified',
+  },
+  ...{ upsertWorkflowSearchAttributes: 'upsertWorkflowSearchAttributes', setPatchMarker: 'markerRecorded' },
+  ...{ completeWorkflowExecution: 'workflowExecutionCompleted', failWorkflowExecution: 'workflowExecutionFailed' },
+  ...{
+    cancelWorkflowExecution: 'workflowExecutionCanceled',
+    continueAsNewWorkflowExecution: 'workflowExecutionContinuedAsNew',
+  },
+};
+
+/** What a command says that its event says too. */
+function saidBy(command: Command): string {
+  const [[name = '', sent] = []] = Object.entries(command);
+  const told = sent as Record<string, unknown>;
+  if (name === 'updateResponse') return told.accepted ? 'accepted' : 'completed';
+  const about = told.activityType ?? told.signalName ?? told.workflowId ?? told.patchId ?? '';
+  const payloads = told.arguments ?? told.args ?? told.input ?? (told.result ? [told.result] : []);
+  return `${eventsByCommand[name]} ${about} ${textOf(payloads)}`;
+}
+
+function saidIn(event: Event): string | undefined {
+  if (event.workflowExecutionUpdateAcceptedEventAttributes) return 'accepted';
+  if (event.workflowExecutionUpdateCompletedEventAttributes) return 'completed';
+  const [name = '', attributes] = Object.entries(event).find(([key]) => key.endsWith('EventAttributes')) ?? [];
+  const told = attributes as Record<string, unknown>;
+  const type = (told.activityType ?? {}) as { name?: string };
+  if (
+    (told.searchAttributes as { indexedFields?: object } | undefined)?.indexedFields &&
+    'TemporalChangeVersion' in (told.searchAttributes as { indexedFields: object }).indexedFields
+  )
+    return undefined;
+  const patch = attributesOf(event, 'markerRecorded')?.details?.['patch-data']?.payloads?.[0];
+  const patchId = patch ? (JSON.parse(Buffer.from(patch.data ?? []).toString()) as { id: string }).id : '';
+  const about =
+    type.name ?? told.signalName ?? (name.startsWith('startChild') ? told.workflowId : undefined) ?? patchId;
+  const payloads =
+    (told.input as { payloads?: unknown })?.payloads ?? (told.result as { payloads?: unknown })?.payloads ?? [];
+  return `${name.replace('EventAttributes', '')} ${about} ${textOf(payloads)}`;
+}
+
+const textOf = (payloads: unknown): string =>
+  (payloads as { data?: Uint8Array }[]).map(({ data }) => Buffer.from(data ?? []).toString()).join();
+
+/** How commands differ from those that the history tells of. */
+function differenceOf(commands: readonly Command[], done: readonly Event[]): string | null {
+  const now = commands
+    .filter((command) => !(command.updateResponse as { rejected?: unknown } | undefined)?.rejected)
+    .map(saidBy);
+  const then = done.flatMap((event) => saidIn(event) ?? []);
+  const at = Math.max(now.length, then.length);
+  for (let one = 0; one < at; one += 1) if (now[one] !== then[one]) return `was ${then[one]}, is ${now[one]}`;
+  return null;
+}

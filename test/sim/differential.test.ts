@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { isLong } from '../support/long.js';
+import { type Course, runCourse } from '../support/sim/courses.js';
+import { startRealPlace, startSimulatedPlace } from '../support/sim/places.js';
+
+const seeds = process.env.ONLY
+  ? [Number(process.env.ONLY)]
+  : Array.from({ length: isLong ? 500 : 50 }, (_, at) => at + 1);
+
+/** One simulation at a time has the thread. */
+let last: Promise<unknown> = Promise.resolve();
+function simulate(seed: number, workflowId: string): Promise<Course & { problems: string[] }> {
+  const problems: string[] = [];
+  const next = last.then(() =>
+    runCourse(
+      startSimulatedPlace(seed, (problem) => problems.push(problem)),
+      seed,
+      workflowId,
+    ),
+  );
+  last = next.catch(() => undefined);
+  return next.then((course) => ({ ...course, problems }));
+}
+
+it.concurrent.each(seeds)(
+  'random course %i of an order makes the same events on a real server and in the simulation',
+  async (seed) => {
+    const place = await startRealPlace();
+    const id = `order/acme/${randomUUID()}`;
+    const real = await runCourse(place, seed, id).finally(() => place.close());
+    const simulated = await simulate(seed, id);
+    expect(simulated.problems).toEqual([]);
+    expect(simulated.steps).toEqual(real.steps);
+    expect(simulated.events).toEqual(real.events.map((line) => line.replaceAll(place.taskQueue, 'rides')));
+  },
+);

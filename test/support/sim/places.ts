@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { inject, vi } from 'vitest';
+import { createConnection } from '../../../dev/sim/client/connection.js';
+import { Process } from '../../../dev/sim/clock/process.js';
+import { Scheduler } from '../../../dev/sim/clock/scheduler.js';
+import { failTask } from '../../../dev/sim/server/completion.js';
+import type { StartedTask } from '../../../dev/sim/server/execution.js';
+import { longOf } from '../../../dev/sim/server/history.js';
+import { Namespace } from '../../../dev/sim/server/namespace.js';
+import { reset } from '../../../dev/sim/server/reset.js';
+import { SimulatedWorker } from '../../../dev/sim/worker/worker.js';
+import * as workflows from '../../../src/workflows/index.js';
+import { interceptors } from '../../../src/workflows/interceptors.js';
+import { patient } from '../patience.js';
+import { quietRuntime } from '../worker/runtime.js';
+import type { Place } from './courses.js';
+import { Gates } from './gates.js';
+
+const names = ['readOrder', 'watchOrder', 'notifyUrl'];
+
+// temporal.api.enums.v1.WorkflowTaskFailedCause
+const failedByWorker = 14;
+const failure = { message: 'held' };
+
+/** A worker of the SDK at the server of the test run. */
+export async function startRealPlace(): Promise<Place & { close(): Promise<void> }> {
+  quietRuntime();
+  const address = inject('temporalAddress');
+  const taskQueue = `q-${randomUUID()}`;
+  const gates = new Gates();
+  const connection = await Connection.connect({ address });
+  const native = await NativeConnection.connect({ address });
+  const createForActivities = (queue: string) =>
+    Worker.create({
+      ...{ connection: native, taskQueue: queue, activities: gates.activities(...names) },
+      interceptors: {
+        activity: [
+          ({ info }) => ({
+            inbound: {
+              execute: (input, next) => gates.runId.run(info.workflowExecution?.runId ?? '', () => next(input)),
+            },
+          }),
+        ],
+      },
+    });
+  const createForWorkflows = () =>
+    Worker.create({ connection: native, taskQueue, workflowBundle: { codePath: inject('workflowBundlePath') } });
+  const run = (worker: Worker) => ({ worker, running: worker.run() });
+  const queues = [taskQueue, `${taskQueue}.acme`, `${taskQueue}.acme.watch`];
+  const others = (await Promise.all(queues.map(createForActivities))).map(run);
+  let main = run(await createForWorkflows());
+  const stop = async ({ worker, running }: typeof main): Promise<void> => {
+    if (worker.getState() === 'RUNNING') worker.shutdown();
+    await running;
+  };
+  const { workflow } = new Client({ connection });
+  return {
+    ...{ workflow, taskQueue, gates },
+    over: (promise) => promise,
+    quiet: (handle) => quietOnServer(handle, gates),
+    async reset({ workflowId }, finishedEventId) {
+      const client = new Client({ connection });
+      await client.workflowService.resetWorkflowExecution({
+        ...{ namespace: 'default', workflowExecution: { workflowId }, reason: 'a test', requestId: randomUUID() },
+        workflowTaskFinishEventId: longOf(finishedEventId),
+      });
+    },
+    settle: () => pause(300),
+    async duringTask(wake, act) {
+      await stop(main);
+      await wake();
+      const { workflowService } = new Client({ connection });
+      const about = { namespace: 'default', identity: 'holder' };
+      const queue = { taskQueue: { name: taskQueue }, workerVersionCapabilities: {} };
+      const { taskToken } = await connection.withDeadline(Date.now() + 60_000, () =>
+        workflowService.pollWorkflowTaskQueue({ ...about, ...queue }),
+      );
+      await act();
+      await workflowService.respondWorkflowTaskFailed({ ...about, taskToken, cause: failedByWorker, failure });
+      main = run(await createForWorkflows());
+    },
+    async withoutWorker(act) {
+      await stop(main);
+      await act();
+      main = run(await createForWorkflows());
+    },
+    async close() {
+      gates.close();
+      await Promise.all([main, ...others].map(stop));
+      await connection.close();
+      await native.close();
+    },
+  };
+}
+
+/** No task is under way, and each activity waits at its gate, in two looks. */
+async function quietOnServer(handle: WorkflowHandle, gates: Gates): Promise<void> {
+  let last = '';
+  await vi.waitFor(
+    async () => {
+      const { raw, historyLength, status, runId } = await handle.describe();
+      const activities = raw.pendingActivities ?? [];
+      const isBusy =
+        raw.pendingWorkflowTask || activities.some(({ state, attempt }) => state === 1 && (attempt ?? 1) === 1);
+      // An attempt that has left its gate is still on its way to the server.
+      const isReporting = activities.filter(({ state }) => state === 2 || state === 3).length !== gates.count(runId);
+      const seen = JSON.stringify([historyLength, activities.length, gates.names.length]);
+      const isSame = seen === last;
+      last = seen;
+      if (status.name === 'RUNNING' && (isBusy || isReporting || !isSame)) throw new Error('not quiet');
+      if (!isSame) throw new Error('look again');
+    },
+    { ...patient, interval: 60 },
+  );
+}
+
+/** The same in the simulation. */
+export function startSimulatedPlace(
+  seed: number,
+  onProblem: (problem: string) => void,
+): Place & { namespace: Namespace } {
+  const scheduler = new Scheduler(seed);
+  const namespace = new Namespace(scheduler, () => 1);
+  const gates = new Gates();
+  const taskQueue = 'rides';
+  const activities = gates.activities(...names);
+  const join = (name: string, workflowQueue: string | null, queues: string[]) => {
+    const worker = new SimulatedWorker({
+      ...{ namespace, process: new Process(name, scheduler), code: { workflows, interceptors } },
+      activities: Object.fromEntries(queues.map((queue) => [queue, activities])),
+      ...{ latencyMs: () => 1, maxCachedRuns: 100, onProblem },
+    });
+    worker.start(workflowQueue);
+    return worker;
+  };
+  join('activities', null, [taskQueue, `${taskQueue}.acme`, `${taskQueue}.acme.watch`]);
+  let worker = join('worker-1', taskQueue, []);
+  const caller = new Process('caller', scheduler);
+  const connection = createConnection(namespace, {
+    ...{ process: caller, network: { latencyMs: () => 1, fate: () => 'arrives' as const } },
+    queries: async (execution, name) => defaultPayloadConverter.toPayload(await worker.query(execution, name, [])),
+  });
+  const { workflow } = new Client({ connection });
+  const over = async <T>(promise: Promise<T>): Promise<T> => {
+    let isOver = false;
+    const end = (): void => {
+      isOver = true;
+    };
+    promise.then(end, end);
+    await scheduler.run(1_000, () => isOver);
+    return await promise;
+  };
+  return {
+    ...{ workflow, taskQueue, gates, over, namespace },
+    quiet: () => scheduler.run(50),
+    async reset({ workflowId }, finishedEventId) {
+      reset(namespace, namespace.find(workflowId), finishedEventId, 'a test');
+    },
+    settle: () => scheduler.run(50),
+    async duringTask(wake, act) {
+      worker.leave();
+      const held: StartedTask[] = [];
+      const holder = {
+        identity: 'holder',
+        takeWorkflowTask: (task: StartedTask) => void held.push(task),
+        takeActivity() {},
+      };
+      namespace.matching.poll('workflow', taskQueue, holder);
+      await wake();
+      await scheduler.run(50);
+      namespace.matching.signOff(holder);
+      await act();
+      for (const task of held) failTask(namespace, task, failure);
+      worker = join('worker-2', taskQueue, []);
+    },
+    async withoutWorker(act) {
+      worker.leave();
+      await act();
+      await scheduler.run(50);
+      worker = join('worker-2', taskQueue, []);
+    },
+  };
+}
