@@ -16,6 +16,7 @@ const simulated = [
   { find: '@temporalio/workflow', replacement: fileAt('dev/sim/sdk/workflow.ts') },
   { find: '@temporalio/activity', replacement: fileAt('dev/sim/worker/activity.ts') },
   { find: 'node:timers/promises', replacement: fileAt('dev/sim/clock/timers.ts') },
+  { find: /^(?:\.{1,2}\/)+(?:sealing\/)?sealer\.js$/, replacement: fileAt('dev/sim/world/sealer.ts') },
   { find: /^(?:\.{1,2}\/)+clock\.js$/, replacement: fileAt('dev/sim/clock/clocks.ts') },
 ];
 

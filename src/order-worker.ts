@@ -185,7 +185,14 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
         },
       };
 
-interface ActivityPorts extends Pick<NotifySender, 'send'>, Pick<activities.WatchingPorts, 'serve' | 'isLeaving'> {
+type ActivityFunctions = Record<string, (...args: never[]) => Promise<unknown>>;
+
+/** What activities need of the parts of a worker. */
+export type ActivityParts = Omit<OrderWorkerParts, 'connection' | 'namespace'>;
+
+export interface ActivityPorts
+  extends Pick<NotifySender, 'send'>,
+    Pick<activities.WatchingPorts, 'serve' | 'isLeaving'> {
   server: activities.TemporalClock;
 }
 
@@ -194,7 +201,10 @@ interface ActivityPorts extends Pick<NotifySender, 'send'>, Pick<activities.Watc
  * and are handed out within its budget; `main` do without, so any worker of the main queue takes them. `watching`: the watches that this
  * process holds.
  */
-function createActivities(parts: OrderWorkerParts, { send, server, ...watchingPorts }: ActivityPorts) {
+export function createActivities(
+  parts: ActivityParts,
+  { send, server, ...watchingPorts }: ActivityPorts,
+): { watching: activities.Watching; ofAccounts: ActivityFunctions; main: ActivityFunctions } {
   const { config, rideApi, client, pollEvents = {}, watchPace = {}, store = 'none' } = parts;
   const { now = wallMs, monotonic = monotonicMs } = parts;
   const { taskQueue, profile, webhookKeys, retryAfterMaxMs: longestWaitMs } = config;

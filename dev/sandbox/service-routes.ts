@@ -16,19 +16,23 @@ import type { SandboxState } from './sandbox-state.js';
 import { subscriberEndpoints } from './subscription/endpoints.js';
 import { tokenEndpoints } from './token/endpoints.js';
 
+const nouns = [
+  tokenEndpoints,
+  orderEndpoints,
+  receiptEndpoints,
+  reportEndpoints,
+  companyEndpoints,
+  quoteEndpoints,
+  rideEndpoints,
+  subscriberEndpoints,
+];
+
+/** Every operation of the service. */
+export const serviceEndpoints = (state: SandboxState): Endpoint[] => nouns.flatMap((endpointsOf) => endpointsOf(state));
+
 /** The service: every operation, and an error for any other path. */
 export function addServiceRoutes(app: FastifyInstance, state: SandboxState): void {
-  const nouns = [
-    tokenEndpoints,
-    orderEndpoints,
-    receiptEndpoints,
-    reportEndpoints,
-    companyEndpoints,
-    quoteEndpoints,
-    rideEndpoints,
-    subscriberEndpoints,
-  ];
-  for (const endpoint of nouns.flatMap((endpointsOf) => endpointsOf(state))) {
+  for (const endpoint of serviceEndpoints(state)) {
     const url = state.otherAnswers[endpoint.operation]?.url ?? endpoint.url;
     app.route({ method: endpoint.method, url, handler: serve(state, endpoint) });
   }

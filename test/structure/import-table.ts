@@ -151,7 +151,7 @@ export const importTable: readonly Part[] = [
   { part: 'dev/replay', ours: ['src'], packages: 'any' },
   {
     part: 'dev/sim',
-    ours: ['src', 'dev/replay'],
+    ours: ['src', 'dev/replay', 'dev/sandbox'],
     packages: 'any',
   },
   { part: 'dev/stack', ours: ['src', 'dev/sandbox'], packages: 'any' },

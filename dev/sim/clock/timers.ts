@@ -45,8 +45,24 @@ class Timer {
 
 const realTimers = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
 
-/** From now on the global timers of this thread know the processes of the simulation. */
+const RealDate = Date;
+
+/** The wall clock of the process whose code is running. */
+class ProcessDate extends RealDate {
+  constructor(...given: []) {
+    if (given.length === 0) super(ProcessDate.now());
+    else super(...given);
+  }
+
+  static override now = (): number => currentProcess()?.wallMs ?? RealDate.now();
+}
+
+const realRandom = Math.random;
+
+/** From now on the global timers, dates and random numbers of this thread know the processes of the simulation. */
 export function installTimers(): void {
+  Math.random = () => currentProcess()?.scheduler.random() ?? realRandom();
+  globalThis.Date = ProcessDate as DateConstructor;
   const later = (code: (...args: unknown[]) => void, ms = 1, ...args: unknown[]) => {
     const process = currentProcess();
     if (!process) return realTimers.setTimeout(code, ms, ...args);

@@ -10,15 +10,14 @@ export const activeRun = (): Run => {
   return current;
 };
 
-const RealDate = Date;
-const realRandom = Math.random;
-
 /** Gives the thread to a run: its clock, its random numbers and its globals. The result takes all that away. */
 function enterRun(run: Run, ms: number): () => void {
   const others = new Set(Object.keys(globalThis));
+  const OuterDate = Date;
+  const outerRandom = Math.random;
   current = run;
   run.taskMs = ms;
-  globalThis.Date = class extends RealDate {
+  globalThis.Date = class extends OuterDate {
     constructor(...given: []) {
       if (given.length === 0) super(ms);
       else super(...given);
@@ -29,8 +28,8 @@ function enterRun(run: Run, ms: number): () => void {
   Object.assign(globalThis, run.globals);
   return () => {
     current = undefined;
-    globalThis.Date = RealDate;
-    Math.random = realRandom;
+    globalThis.Date = OuterDate;
+    Math.random = outerRandom;
     for (const name of Object.keys(globalThis)) {
       if (others.has(name)) continue;
       run.globals[name] = (globalThis as Record<string, unknown>)[name];

@@ -54,11 +54,11 @@ export class SimulatedWorker implements Worker {
     this.identity = parts.process.name;
   }
 
-  /** `workflowQueue`: whose workflows it runs; null: none. */
-  start(workflowQueue: string | null): void {
-    const { namespace, activities } = this.#parts;
+  /** `workflowQueue`: whose workflows it runs; null: none. `queues`: whose activities it takes from the start. */
+  start(workflowQueue: string | null, queues: readonly string[] = Object.keys(this.#parts.activities)): void {
+    const { namespace } = this.#parts;
     if (workflowQueue !== null) namespace.matching.poll('workflow', workflowQueue, this);
-    for (const queue of Object.keys(activities)) namespace.matching.poll('activity', queue, this);
+    for (const queue of queues) namespace.matching.poll('activity', queue, this);
   }
 
   /** Ends in order: what it has is done, and the server knows that it takes no more. */
