@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, inject, it } from 'vitest';
 import { entries } from '../../src/cli/program.js';
-import { parkedDeliveryId } from '../../src/domain/workflow-ids.js';
+import { toOrderId } from '../../src/domain/keys.js';
+import { followOrderId, parkedDeliveryId } from '../../src/domain/workflow-ids.js';
 import { runHere } from '../cli/fake-process.js';
 import { newDelivery } from '../support/delivery/deliveries.js';
 import { jsonFile } from '../support/json-file.js';
@@ -119,6 +120,8 @@ it('order stop says when nothing is followed any more', async () => {
   const orderId = await followed();
   const stop = () => order('stop', orderId, '--reason', 'a test');
   expect(await stop()).toMatchObject({ exitCode: 0, state: 'done', trail: { outcome: 'stopped' } });
+  // The run answers a moment before it ends.
+  await stack.client.workflow.getHandle(followOrderId({ account, orderId: toOrderId(orderId) })).result();
   expect(await stop()).toMatchObject({ exitCode: 0, state: 'alreadyEnded', trail: { outcome: 'stopped' } });
 });
 

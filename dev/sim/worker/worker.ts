@@ -11,7 +11,7 @@ import { failureConverter } from '../../../src/sealing/plain-failures.js';
 import type { Process } from '../clock/process.js';
 import type { Command } from '../sdk/activation.js';
 import { Core, pastTask } from '../sdk/core.js';
-import { attributesOf, type Event, tasksOf } from '../sdk/history.js';
+import { type Event, tasksOf } from '../sdk/history.js';
 import type { Code } from '../sdk/run.js';
 import { ask } from '../sdk/turn.js';
 import { completeActivity, failActivity, heartbeat, reportCancelled } from '../server/activities.js';
@@ -20,6 +20,7 @@ import type { Execution, StartedActivity, StartedTask } from '../server/executio
 import type { Worker } from '../server/matching.js';
 import type { Namespace } from '../server/namespace.js';
 import { type Attempt, attempts } from './activity.js';
+import { differenceOf } from './comparison.js';
 
 export type ActivityFunctions = Record<string, (...args: never[]) => Promise<unknown>>;
 
@@ -74,10 +75,8 @@ export class SimulatedWorker implements Worker {
   }
 
   takeWorkflowTask(task: StartedTask): void {
-    const { namespace, process } = this.#parts;
     // An event of its own: one run at a time has the thread.
-    namespace.scheduler.after(0, () => this.#whenAwake(() => this.#do(task)));
-    void process;
+    this.#parts.namespace.scheduler.after(0, () => this.#whenAwake(() => this.#do(task)));
   }
 
   async #whenAwake(act: () => Promise<void>): Promise<void> {
@@ -190,7 +189,7 @@ export class SimulatedWorker implements Worker {
   #attemptOf(started: StartedActivity): Attempt {
     const { namespace, process, latencyMs } = this.#parts;
     const { execution, activity } = started;
-    const { heartbeatMs, attemptMs, scheduledMs, startedMs } = activity;
+    const { heartbeatMs } = activity;
     let sentAt = Number.NEGATIVE_INFINITY;
     let next: unknown;
     let isWaiting = false;
@@ -210,7 +209,7 @@ export class SimulatedWorker implements Worker {
     };
     const throttleMs = Math.min(60_000, 0.8 * (heartbeatMs ?? 60_000));
     const attempt: Attempt = {
-      info: infoOf(started, { attemptMs, scheduledMs, startedMs }),
+      info: infoOf(started),
       controller: new AbortController(),
       details: undefined,
       heartbeat(details) {
@@ -230,90 +229,21 @@ export class SimulatedWorker implements Worker {
   }
 }
 
-function infoOf(
-  { execution, activity }: StartedActivity,
-  times: { attemptMs: number; scheduledMs: number; startedMs: number },
-): Info {
-  const { workflowId, runId, type } = execution;
-  const details = activity.heartbeat ? arrayFromPayloads(payloadConverter, activity.heartbeat)[0] : undefined;
+/** What activities read of it. */
+function infoOf({ execution, activity }: StartedActivity): Info {
+  const { activityId, activityType, attempt, taskQueue, heartbeat: heartbeatPayloads, heartbeatMs } = activity;
+  const { workflowId, runId, type: workflowType } = execution;
   const info = {
-    ...{ activityId: activity.activityId, activityType: activity.activityType, attempt: activity.attempt },
-    ...{ workflowExecution: { workflowId, runId }, workflowType: type, taskQueue: activity.taskQueue },
-    ...{ scheduledTimestampMs: times.scheduledMs, currentAttemptScheduledTimestampMs: times.attemptMs },
-    ...{ startToCloseTimeoutMs: activity.startToCloseMs, heartbeatTimeoutMs: activity.heartbeatMs ?? undefined },
-    ...{
-      heartbeatDetails: details,
-      isLocal: false,
-      namespace: 'default',
-      workflowNamespace: 'default',
-      activityNamespace: 'default',
-    },
+    ...{ activityId, activityType, attempt, taskQueue, workflowType, workflowExecution: { workflowId, runId } },
+    scheduledTimestampMs: activity.scheduledMs,
+    currentAttemptScheduledTimestampMs: activity.attemptMs,
+    startToCloseTimeoutMs: activity.startToCloseMs,
+    heartbeatTimeoutMs: heartbeatMs ?? undefined,
+    heartbeatDetails: heartbeatPayloads ? arrayFromPayloads(payloadConverter, heartbeatPayloads)[0] : undefined,
+    ...{ isLocal: false, namespace: 'default', workflowNamespace: 'default', activityNamespace: 'default' },
   };
-  return info as unknown as Info; // the fields that activities read
+  return info as unknown as Info;
 }
 
 const failureOf = (error: unknown): ProtoFailure =>
   failureConverter.errorToFailure(ensureTemporalFailure(error), payloadConverter);
-
-const eventsByCommand: Record<string, string> = {
-  ...{
-    scheduleActivity: 'activityTaskScheduled',
-    requestCancelActivity: 'activityTaskCancelRequested',
-    startTimer: 'timerStarted',
-  },
-  ...{ cancelTimer: 'timerCanceled', signalExternalWorkflowExecution: 'signalExternalWorkflowExecutionInitiated' },
-  ...{
-    startChildWorkflowExecution: 'startChildWorkflowExecutionInitiated',
-    modifyWorkflowProperties: 'workflowPropertiesModified',
-  },
-  ...{ upsertWorkflowSearchAttributes: 'upsertWorkflowSearchAttributes', setPatchMarker: 'markerRecorded' },
-  ...{ completeWorkflowExecution: 'workflowExecutionCompleted', failWorkflowExecution: 'workflowExecutionFailed' },
-  ...{
-    cancelWorkflowExecution: 'workflowExecutionCanceled',
-    continueAsNewWorkflowExecution: 'workflowExecutionContinuedAsNew',
-  },
-};
-
-/** What a command says that its event says too. */
-function saidBy(command: Command): string {
-  const [[name = '', sent] = []] = Object.entries(command);
-  const told = sent as Record<string, unknown>;
-  if (name === 'updateResponse') return told.accepted ? 'accepted' : 'completed';
-  const about = told.activityType ?? told.signalName ?? told.workflowId ?? told.patchId ?? '';
-  const payloads = told.arguments ?? told.args ?? told.input ?? (told.result ? [told.result] : []);
-  return `${eventsByCommand[name]} ${about} ${textOf(payloads)}`;
-}
-
-function saidIn(event: Event): string | undefined {
-  if (event.workflowExecutionUpdateAcceptedEventAttributes) return 'accepted';
-  if (event.workflowExecutionUpdateCompletedEventAttributes) return 'completed';
-  const [name = '', attributes] = Object.entries(event).find(([key]) => key.endsWith('EventAttributes')) ?? [];
-  const told = attributes as Record<string, unknown>;
-  const type = (told.activityType ?? {}) as { name?: string };
-  if (
-    (told.searchAttributes as { indexedFields?: object } | undefined)?.indexedFields &&
-    'TemporalChangeVersion' in (told.searchAttributes as { indexedFields: object }).indexedFields
-  )
-    return undefined;
-  const patch = attributesOf(event, 'markerRecorded')?.details?.['patch-data']?.payloads?.[0];
-  const patchId = patch ? (JSON.parse(Buffer.from(patch.data ?? []).toString()) as { id: string }).id : '';
-  const about =
-    type.name ?? told.signalName ?? (name.startsWith('startChild') ? told.workflowId : undefined) ?? patchId;
-  const payloads =
-    (told.input as { payloads?: unknown })?.payloads ?? (told.result as { payloads?: unknown })?.payloads ?? [];
-  return `${name.replace('EventAttributes', '')} ${about} ${textOf(payloads)}`;
-}
-
-const textOf = (payloads: unknown): string =>
-  (payloads as { data?: Uint8Array }[]).map(({ data }) => Buffer.from(data ?? []).toString()).join();
-
-/** How commands differ from those that the history tells of. */
-function differenceOf(commands: readonly Command[], done: readonly Event[]): string | null {
-  const now = commands
-    .filter((command) => !(command.updateResponse as { rejected?: unknown } | undefined)?.rejected)
-    .map(saidBy);
-  const then = done.flatMap((event) => saidIn(event) ?? []);
-  const at = Math.max(now.length, then.length);
-  for (let one = 0; one < at; one += 1) if (now[one] !== then[one]) return `was ${then[one]}, is ${now[one]}`;
-  return null;
-}
