@@ -114,12 +114,17 @@ describe('the test delivery', () => {
   it('has each value where the profile reads it', async () => {
     const delivery = {
       ...defaultContractProfile.pointers.delivery,
-      ...{ orderId: ['/ride/no'], status: ['/ride/state'], eventId: [], eventTime: [] },
+      orderId: ['/ride/no'],
+      status: ['/ride/state'],
+      eventId: [],
+      eventTime: [],
     };
     await run({ pointers: { delivery } });
     expect(receiver.received[0]?.json).toEqual({
-      ...{ event_type: 'status_changed', ride: { no: '7b21', state: 'Driving' } },
-      ...{ id: expect.any(String), timestamp: expect.any(String) },
+      event_type: 'status_changed',
+      ride: { no: '7b21', state: 'Driving' },
+      id: expect.any(String),
+      timestamp: expect.any(String),
     });
   });
 

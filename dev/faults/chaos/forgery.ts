@@ -55,7 +55,10 @@ export async function post({ url, headers, body }: DeliveryMessage): Promise<Pos
   if (!answer) return { at, ms, answer: null, saysWhen: false };
   const id = answer.status === 202 ? /"deliveryId":"([0-9a-f]+)"/.exec(text ?? '')?.[1] : undefined;
   return {
-    ...{ at, ms, answer: answer.status, saysWhen: answer.headers.has('retry-after') },
+    at,
+    ms,
+    answer: answer.status,
+    saysWhen: answer.headers.has('retry-after'),
     ...(id !== undefined && { acknowledgedAs: id }),
   };
 }

@@ -51,7 +51,8 @@ export async function judge(stage: Stage, { done, faults, emptyAt, revealedAt, s
     judgeForger(forger.sent, {
       traces: { ...traces, asked: new Set(ledger.flatMap(({ orderId }) => orderId ?? [])) },
       addresses: await provenAddresses(stage),
-      ...{ starts: ingressStarts, outages: faults.filter(({ target }) => isOfTemporal(target)) },
+      starts: ingressStarts,
+      outages: faults.filter(({ target }) => isOfTemporal(target)),
     }),
     judgeDeliveries([...(await sandbox.deliveries()), ...acknowledgedOf(stranger)], { orders, emptyAt, readAt }),
     judgeTokens(requests, { faults, lifetimeMs }),

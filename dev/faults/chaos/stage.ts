@@ -157,8 +157,12 @@ export async function openStageOn({
     ingress: urlAt(ingressPort),
   };
   const stage: Stage = {
-    ...{ members: byName, wires, sandbox: control, receivers },
-    ...{ stranger: createStranger(control), forger: createForger(control) },
+    members: byName,
+    wires,
+    sandbox: control,
+    receivers,
+    stranger: createStranger(control),
+    forger: createForger(control),
     ...{ disk, store, changeable, deployment, client, address },
     taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
     publicUrl: `http://${await reached('service to ingress', ingressPort)}`,

@@ -38,7 +38,10 @@ interface StartMessage extends Message {
 
 // temporal.api.enums.v1
 const reusePolicies: Record<number, Policies['reuse']> = {
-  ...{ 0: 'ALLOW_DUPLICATE', 1: 'ALLOW_DUPLICATE', 2: 'ALLOW_DUPLICATE_FAILED_ONLY', 3: 'REJECT_DUPLICATE' },
+  0: 'ALLOW_DUPLICATE',
+  1: 'ALLOW_DUPLICATE',
+  2: 'ALLOW_DUPLICATE_FAILED_ONLY',
+  3: 'REJECT_DUPLICATE',
 };
 const conflictPolicies: Record<number, Policies['conflict']> = {
   0: 'FAIL',
@@ -56,9 +59,14 @@ const policiesOf = ({ workflowIdReusePolicy = 0, workflowIdConflictPolicy = 0 }:
 });
 
 const requestOf = (message: StartMessage) => ({
-  ...{ workflowId: message.workflowId, type: message.workflowType.name, taskQueue: message.taskQueue.name },
-  ...{ input: message.input?.payloads ?? [], identity: message.identity, headers: message.header?.fields ?? {} },
-  ...{ memo: message.memo?.fields ?? {}, searchAttributes: message.searchAttributes?.indexedFields ?? {} },
+  workflowId: message.workflowId,
+  type: message.workflowType.name,
+  taskQueue: message.taskQueue.name,
+  input: message.input?.payloads ?? [],
+  identity: message.identity,
+  headers: message.header?.fields ?? {},
+  memo: message.memo?.fields ?? {},
+  searchAttributes: message.searchAttributes?.indexedFields ?? {},
   summary: message.userMetadata?.summary ?? null,
 });
 
@@ -112,8 +120,11 @@ function createMessages(namespace: Namespace) {
       const execution = find(workflowExecution);
       const { meta, input } = request;
       const given = {
-        ...{ id: meta.updateId, protocolInstanceId: meta.updateId, name: input.name },
-        ...{ input: input.args?.payloads ?? [], headers: input.header?.fields ?? {} },
+        id: meta.updateId,
+        protocolInstanceId: meta.updateId,
+        name: input.name,
+        input: input.args?.payloads ?? [],
+        headers: input.header?.fields ?? {},
       };
       const outcome = await update(namespace, execution, given, meta.identity ?? '');
       const { workflowId, runId } = execution;
@@ -216,7 +227,9 @@ const activityStates = { scheduled: 1, backoff: 1, started: 2 } as const;
 
 function described(execution: Execution) {
   const pendingActivities = [...execution.activities.values()].map((activity) => ({
-    ...{ activityId: activity.activityId, activityType: { name: activity.activityType }, attempt: activity.attempt },
+    activityId: activity.activityId,
+    activityType: { name: activity.activityType },
+    attempt: activity.attempt,
     state: activity.cancelRequestedId !== null ? 3 : activityStates[activity.state],
     lastWorkerIdentity: activity.startedBy?.identity ?? '',
     heartbeatDetails: activity.heartbeat ? { payloads: activity.heartbeat } : null,
@@ -226,7 +239,9 @@ function described(execution: Execution) {
   const { task } = execution;
   const pendingWorkflowTask = task && { state: task.startedMs === null ? 1 : 2, attempt: task.attempt };
   return {
-    ...{ workflowExecutionInfo: infoOf(execution), pendingActivities, pendingWorkflowTask },
+    workflowExecutionInfo: infoOf(execution),
+    pendingActivities,
+    pendingWorkflowTask,
     executionConfig: { taskQueue: { name: execution.taskQueue } },
     pendingChildren: [...execution.children.values()],
   };

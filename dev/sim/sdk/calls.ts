@@ -74,7 +74,8 @@ interface TimerInput {
 
 const startTimer = ({ durationMs, seq, options }: TimerInput): Promise<void> =>
   called({
-    ...{ kind: 'timer', seq },
+    kind: 'timer',
+    seq,
     command: () => ({
       startTimer: { seq, startToFireTimeout: toDuration(durationMs) },
       ...summarized(options.summary),
@@ -110,10 +111,14 @@ interface ActivityInput {
 
 const scheduleActivity = ({ activityType, headers, options, args, seq }: ActivityInput): Promise<unknown> =>
   called({
-    ...{ kind: 'activity', seq },
+    kind: 'activity',
+    seq,
     command: () => ({
       scheduleActivity: {
-        ...{ seq, activityId: `${seq}`, activityType, headers },
+        seq,
+        activityId: `${seq}`,
+        activityType,
+        headers,
         arguments: toPayloads(payloadConverter, ...args) ?? [],
         retryPolicy: options.retry && compileRetryPolicy(options.retry),
         taskQueue: options.taskQueue ?? activeRun().info.taskQueue,
@@ -150,10 +155,13 @@ interface SignalInput {
 
 const signalWorkflow = ({ seq, signalName, args, headers, workflowId }: SignalInput): Promise<void> =>
   called({
-    ...{ kind: 'signalWorkflow', seq },
+    kind: 'signalWorkflow',
+    seq,
     command: () => ({
       signalExternalWorkflowExecution: {
-        ...{ seq, signalName, headers },
+        seq,
+        signalName,
+        headers,
         args: toPayloads(payloadConverter, ...args) ?? [],
         workflowExecution: { namespace: 'default', workflowId },
       },
@@ -179,7 +187,9 @@ export async function startChild(workflowType: string | { name: string }, option
     'startChildWorkflowExecution',
     startChildWorkflow,
   )({
-    ...{ seq, options, headers: {} },
+    seq,
+    options,
+    headers: {},
     workflowType: name,
   });
   const firstExecutionRunId = await started;
@@ -192,7 +202,8 @@ function startChildWorkflow(input: ChildInput): Promise<[Promise<unknown>, Promi
   const { seq } = input;
   const run = activeRun();
   const started = called<unknown>({
-    ...{ kind: 'childWorkflowStart', seq },
+    kind: 'childWorkflowStart',
+    seq,
     command: () => childCommand(input),
     cancel: () => run.push({ cancelChildWorkflowExecution: { childWorkflowSeq: seq } }),
   });
@@ -206,7 +217,11 @@ function startChildWorkflow(input: ChildInput): Promise<[Promise<unknown>, Promi
 
 const childCommand = ({ seq, workflowType, options, headers }: ChildInput): Command => ({
   startChildWorkflowExecution: {
-    ...{ seq, workflowType, workflowId: options.workflowId, namespace: 'default', headers },
+    seq,
+    workflowType,
+    workflowId: options.workflowId,
+    namespace: 'default',
+    headers,
     input: toPayloads(payloadConverter, ...(options.args ?? [])) ?? [],
     retryPolicy: options.retry && compileRetryPolicy(options.retry),
     taskQueue: options.taskQueue ?? activeRun().info.taskQueue,
@@ -242,6 +257,11 @@ export function attributePayloads(given: Pair[] | { getAll(): Pair[] }): Record<
 }
 
 const typeNames: Record<string, string> = {
-  ...{ KEYWORD: 'Keyword', TEXT: 'Text', INT: 'Int', DOUBLE: 'Double', BOOL: 'Bool', DATETIME: 'Datetime' },
+  KEYWORD: 'Keyword',
+  TEXT: 'Text',
+  INT: 'Int',
+  DOUBLE: 'Double',
+  BOOL: 'Bool',
+  DATETIME: 'Datetime',
   KEYWORD_LIST: 'KeywordList',
 };

@@ -235,7 +235,8 @@ function childEnd(event: Event, seqOf: (about: { initiatedEventId?: unknown }) =
   const failure: ProtoFailure = {
     message: 'Child Workflow execution failed',
     childWorkflowExecutionFailureInfo: {
-      ...{ namespace: namespace ?? 'default', workflowExecution: workflowExecution ?? {} },
+      namespace: namespace ?? 'default',
+      workflowExecution: workflowExecution ?? {},
       workflowType: workflowType ?? {},
     },
   };

@@ -292,7 +292,12 @@ function infoOf(runId: string, started: InitializeWorkflow): WorkflowInfo {
     typeof value === 'string' ? [{ key: { name, type: 'KEYWORD' as const }, value }] : [],
   );
   const info = {
-    ...{ workflowId, workflowType, runId, firstExecutionRunId, taskQueue, namespace: 'default' },
+    workflowId,
+    workflowType,
+    runId,
+    firstExecutionRunId,
+    taskQueue,
+    namespace: 'default',
     ...(continuedFromExecutionRunId ? { continuedFromExecutionRunId } : {}),
     startTime: new Date(startedAtMs),
     memo: valuesByName(started.memo),

@@ -121,7 +121,8 @@ export function makeContinueAsNewFunc(options: { memo?: Record<string, unknown> 
       'continueAsNew',
       continueRun,
     )({
-      ...{ args, headers: {} },
+      args,
+      headers: {},
       options: { workflowType, taskQueue, ...options },
     });
 }
@@ -136,7 +137,8 @@ async function continueRun({ args, headers, options }: ContinueInput): Promise<n
   const { memo, ...rest } = options;
   throw new ContinueAsNew({
     ...rest,
-    ...{ headers, arguments: toPayloads(payloadConverter, ...args) ?? [] },
+    headers,
+    arguments: toPayloads(payloadConverter, ...args) ?? [],
     ...(memo ? { memo: mapToPayloads(payloadConverter, memo) } : {}),
   });
 }

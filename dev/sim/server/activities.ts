@@ -21,17 +21,19 @@ export function scheduleActivity(
   const { now } = namespace.scheduler;
   const activity: PendingActivity = {
     ...order,
-    ...{
-      scheduledId,
-      scheduledMs: now,
-      attemptMs: now,
-      attempt: 1,
-      state: 'scheduled',
-      stamp: 1,
-      startedMs: 0,
-      startedBy: null,
-    },
-    ...{ heartbeat: null, heartbeatMsAt: 0, lastFailure: null, cancelRequestedId: null, isPaused: false },
+    scheduledId,
+    scheduledMs: now,
+    attemptMs: now,
+    attempt: 1,
+    state: 'scheduled',
+    stamp: 1,
+    startedMs: 0,
+    startedBy: null,
+    heartbeat: null,
+    heartbeatMsAt: 0,
+    lastFailure: null,
+    cancelRequestedId: null,
+    isPaused: false,
   };
   execution.activities.set(scheduledId, activity);
   offer(namespace, execution, activity);

@@ -27,8 +27,11 @@ export function continueAsNew(
   };
   const waitMs = Math.max(0, execution.startedMs + shortestLifeMs - namespace.scheduler.now);
   const common = {
-    ...{ workflowType: { name: workflowType }, taskQueue: { name: taskQueue }, header: { fields: headers } },
-    ...{ input: { payloads: sent.arguments as Payload[] }, memo: { fields: memo ?? { ...execution.memo } } },
+    workflowType: { name: workflowType },
+    taskQueue: { name: taskQueue },
+    header: { fields: headers },
+    input: { payloads: sent.arguments as Payload[] },
+    memo: { fields: memo ?? { ...execution.memo } },
     searchAttributes: { indexedFields: { ...execution.searchAttributes } },
   };
   const { workflowId, firstRunId } = execution;
@@ -36,8 +39,12 @@ export function continueAsNew(
   const about = { ...common, newExecutionRunId: runId, workflowTaskCompletedEventId: longOf(completedId) };
   const unseen = closeExecution(namespace, execution, 'CONTINUED_AS_NEW', 'workflowExecutionContinuedAsNew', about);
   const next = openExecution(namespace, runId, {
-    ...{ ...common, workflowId, firstExecutionRunId: firstRunId, originalExecutionRunId: runId },
-    ...{ continuedExecutionRunId: execution.runId, attempt: 1 },
+    ...common,
+    workflowId,
+    firstExecutionRunId: firstRunId,
+    originalExecutionRunId: runId,
+    continuedExecutionRunId: execution.runId,
+    attempt: 1,
   });
   next.parent = execution.parent;
   for (const update of unseen) admitAgain(next, update);

@@ -156,12 +156,15 @@ function orderOf(sent: Sent, execution: Execution): ActivityOrder {
     headers: sent.headers as Record<string, Payload>,
     taskQueue: (sent.taskQueue as string) || execution.taskQueue,
     retry: {
-      ...{ initialMs, coefficient: backoffCoefficient || 2, attempts: maximumAttempts ?? 0 },
+      initialMs,
+      coefficient: backoffCoefficient || 2,
+      attempts: maximumAttempts ?? 0,
       maximumMs: msOfInterval(maximumInterval) || 100 * initialMs,
     },
     heartbeatMs: optionalMs(sent.heartbeatTimeout),
     scheduleToStartMs: optionalMs(sent.scheduleToStartTimeout) ?? scheduleToCloseMs,
-    ...{ scheduleToCloseMs, startToCloseMs },
+    scheduleToCloseMs,
+    startToCloseMs,
     priority: (sent.priority as { priorityKey?: number } | undefined)?.priorityKey ?? 3,
   };
 }
@@ -175,20 +178,21 @@ function scheduledAttributes(
 ): Attributes<'activityTaskScheduled'> {
   const { initialMs, coefficient, maximumMs, attempts } = order.retry;
   return {
-    ...{
-      activityId: order.activityId,
-      activityType: { name: order.activityType },
-      taskQueue: { name: order.taskQueue },
-    },
-    ...{ header: { fields: order.headers }, input: { payloads: order.arguments } },
+    activityId: order.activityId,
+    activityType: { name: order.activityType },
+    taskQueue: { name: order.taskQueue },
+    header: { fields: order.headers },
+    input: { payloads: order.arguments },
     scheduleToCloseTimeout: optional(sent.scheduleToCloseTimeout) ?? null,
     scheduleToStartTimeout: order.scheduleToStartMs === null ? null : durationOf(order.scheduleToStartMs),
     startToCloseTimeout: durationOf(order.startToCloseMs),
     heartbeatTimeout: optional(sent.heartbeatTimeout) ?? null,
     workflowTaskCompletedEventId: longOf(completedId),
     retryPolicy: {
-      ...{ initialInterval: durationOf(initialMs), maximumInterval: durationOf(maximumMs) },
-      ...{ backoffCoefficient: coefficient, maximumAttempts: attempts },
+      initialInterval: durationOf(initialMs),
+      maximumInterval: durationOf(maximumMs),
+      backoffCoefficient: coefficient,
+      maximumAttempts: attempts,
     },
     priority: (sent.priority as Attributes<'activityTaskScheduled'>['priority']) ?? null,
   };
@@ -249,7 +253,9 @@ function answerUpdate({ scheduler }: Namespace, execution: Execution, sent: Sent
     update.acceptedEventId = execution.history.write(
       'workflowExecutionUpdateAccepted',
       {
-        ...{ protocolInstanceId, acceptedRequestMessageId: `${id}/request`, ...sequencing },
+        protocolInstanceId,
+        acceptedRequestMessageId: `${id}/request`,
+        ...sequencing,
         acceptedRequest: update.isInHistory ? null : acceptedRequest,
       },
       scheduler.now,

@@ -5,7 +5,13 @@ import { type Update, Updates } from './updates.js';
 
 /** The words of `temporal.api.enums.v1.WorkflowExecutionStatus`, by their numbers. */
 export const statuses = {
-  ...{ RUNNING: 1, COMPLETED: 2, FAILED: 3, CANCELED: 4, TERMINATED: 5, CONTINUED_AS_NEW: 6, TIMED_OUT: 7 },
+  RUNNING: 1,
+  COMPLETED: 2,
+  FAILED: 3,
+  CANCELED: 4,
+  TERMINATED: 5,
+  CONTINUED_AS_NEW: 6,
+  TIMED_OUT: 7,
 } as const;
 export type Status = keyof typeof statuses;
 

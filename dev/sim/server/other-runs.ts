@@ -48,12 +48,10 @@ export function startChild(namespace: Namespace, execution: Execution, sent: Sen
     workflowIdReusePolicy?: number;
   };
   const about = {
-    ...{
-      workflowId,
-      workflowType: { name: workflowType },
-      taskQueue: { name: taskQueue },
-      header: { fields: headers },
-    },
+    workflowId,
+    workflowType: { name: workflowType },
+    taskQueue: { name: taskQueue },
+    header: { fields: headers },
     input: { payloads: sent.input as Payload[] },
     memo: { fields: (sent.memo as Record<string, Payload>) ?? {} },
     searchAttributes: (sent.searchAttributes as { indexedFields: Record<string, Payload> }) ?? { indexedFields: {} },
@@ -61,11 +59,9 @@ export function startChild(namespace: Namespace, execution: Execution, sent: Sen
   const initiatedId = execution.history.write(
     'startChildWorkflowExecutionInitiated',
     {
-      ...{
-        ...about,
-        workflowTaskCompletedEventId: longOf(completedId),
-        workflowIdReusePolicy: workflowIdReusePolicy ?? 1,
-      },
+      ...about,
+      workflowTaskCompletedEventId: longOf(completedId),
+      workflowIdReusePolicy: workflowIdReusePolicy ?? 1,
       ...(parentClosePolicy ? { parentClosePolicy } : {}),
     },
     namespace.scheduler.now,
@@ -84,7 +80,10 @@ export function startChild(namespace: Namespace, execution: Execution, sent: Sen
     }
     const runId = namespace.newRunId();
     const child = openExecution(namespace, runId, {
-      ...{ ...about, originalExecutionRunId: runId, firstExecutionRunId: runId, attempt: 1 },
+      ...about,
+      originalExecutionRunId: runId,
+      firstExecutionRunId: runId,
+      attempt: 1,
       parentWorkflowExecution: { workflowId: execution.workflowId, runId: execution.runId },
     });
     child.parent = { execution, initiatedId };
@@ -123,8 +122,11 @@ export function tellParent(namespace: Namespace, child: Execution): void {
   namespace.scheduler.after(carryMs(namespace), () => {
     if (!execution.isOpen || !execution.children.delete(initiatedId)) return;
     const about = {
-      ...{ initiatedEventId: longOf(initiatedId), startedEventId: longOf(0), namespace: 'default' },
-      ...{ workflowType: { name: type }, workflowExecution: { workflowId, runId } },
+      initiatedEventId: longOf(initiatedId),
+      startedEventId: longOf(0),
+      namespace: 'default',
+      workflowType: { name: type },
+      workflowExecution: { workflowId, runId },
       ...(result ? { result } : {}),
       ...(failure ? { failure } : {}),
     };

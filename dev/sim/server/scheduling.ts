@@ -29,8 +29,15 @@ export function scheduleTask(namespace: Namespace, execution: Execution, { isSpe
   execution.attempt = attempt;
   const { now } = namespace.scheduler;
   const task: WorkflowTask = {
-    ...{ number: namespace.nextNumber(), attempt, isSpeculative: isSpeculative && !isWritten, isWritten },
-    ...{ scheduledMs: now, startedMs: null, scheduledId: history.nextId, startedId: 0, suggestsContinueAsNew: false },
+    number: namespace.nextNumber(),
+    attempt,
+    isSpeculative: isSpeculative && !isWritten,
+    isWritten,
+    scheduledMs: now,
+    startedMs: null,
+    scheduledId: history.nextId,
+    startedId: 0,
+    suggestsContinueAsNew: false,
   };
   execution.task = task;
   if (isWritten) writeScheduled(execution, task);
@@ -129,8 +136,12 @@ export function startTask(namespace: Namespace, execution: Execution, poller: Po
   if (task.isWritten) writeStarted(execution, task);
   else task.startedId = task.scheduledId + 1;
   const startedTask: StartedTask = {
-    ...{ execution, number: task.number, updates: execution.updates.send(), startedMs: task.startedMs },
-    ...{ startedId: task.startedId, writtenId: history.events.length },
+    execution,
+    number: task.number,
+    updates: execution.updates.send(),
+    startedMs: task.startedMs,
+    startedId: task.startedId,
+    writtenId: history.events.length,
     continueAsNewSuggested: task.suggestsContinueAsNew,
     events: task.isWritten ? [...history.events] : [...history.events, ...unwritten(task)],
   };

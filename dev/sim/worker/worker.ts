@@ -96,7 +96,12 @@ export class SimulatedWorker implements Worker {
       const news = task.events.slice(cached.seenId);
       cached.seenId = task.writtenId;
       const updates = task.updates.map(({ id, name, input, headers, protocolInstanceId }) => ({
-        ...{ id, name, input, headers, protocolInstanceId, runValidator: true },
+        id,
+        name,
+        input,
+        headers,
+        protocolInstanceId,
+        runValidator: true,
       }));
       const { startedMs, startedId: historyLength, continueAsNewSuggested } = task;
       const about = { startedMs, historyLength, continueAsNewSuggested, isReplaying: false };
@@ -234,13 +239,21 @@ function infoOf({ execution, activity }: StartedActivity): Info {
   const { activityId, activityType, attempt, taskQueue, heartbeat: heartbeatPayloads, heartbeatMs } = activity;
   const { workflowId, runId, type: workflowType } = execution;
   const info = {
-    ...{ activityId, activityType, attempt, taskQueue, workflowType, workflowExecution: { workflowId, runId } },
+    activityId,
+    activityType,
+    attempt,
+    taskQueue,
+    workflowType,
+    workflowExecution: { workflowId, runId },
     scheduledTimestampMs: activity.scheduledMs,
     currentAttemptScheduledTimestampMs: activity.attemptMs,
     startToCloseTimeoutMs: activity.startToCloseMs,
     heartbeatTimeoutMs: heartbeatMs ?? undefined,
     heartbeatDetails: heartbeatPayloads ? arrayFromPayloads(payloadConverter, heartbeatPayloads)[0] : undefined,
-    ...{ isLocal: false, namespace: 'default', workflowNamespace: 'default', activityNamespace: 'default' },
+    isLocal: false,
+    namespace: 'default',
+    workflowNamespace: 'default',
+    activityNamespace: 'default',
   };
   return info as unknown as Info;
 }

@@ -50,7 +50,12 @@ export function createWorld(seed: number, { config, code, sandbox = {}, keepsTra
   const network = { latencyMs: () => scheduler.between(1, 5), fate: () => 'arrives' as const };
   const connect = (process: Process) => createConnection(namespace, { process, network, queries: ask });
   const parts = {
-    ...{ namespace, service, config, code, connect, maxCachedRuns: 100 },
+    namespace,
+    service,
+    config,
+    code,
+    connect,
+    maxCachedRuns: 100,
     latencyMs: () => scheduler.between(1, 20),
     onProblem: (problem: string) => void problems.push(problem),
   };
@@ -62,7 +67,10 @@ export function createWorld(seed: number, { config, code, sandbox = {}, keepsTra
   const caller = new Process('caller', scheduler);
   const client = new Client({ connection: connect(caller), identity: 'caller' });
   return {
-    ...{ scheduler, namespace, service: service.state, problems },
+    scheduler,
+    namespace,
+    service: service.state,
+    problems,
     asService: (run) => serviceProcess.enter(run),
     asCaller: (run) => caller.enter(() => run(client)),
     killWorker(restMs) {

@@ -197,8 +197,11 @@ const calls: Answer[] = [
     call: subscriber,
     status: 201,
     found: {
-      ...{ id: 'id', secret_id: 'secretId', hook_address: 'deliveryAddress' },
-      ...{ created_at: 'createdAt', updated_at: 'updatedAt' },
+      id: 'id',
+      secret_id: 'secretId',
+      hook_address: 'deliveryAddress',
+      created_at: 'createdAt',
+      updated_at: 'updatedAt',
     },
     notUsed: {
       'event_types/event_type': 'the request named one event type',

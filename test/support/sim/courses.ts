@@ -164,7 +164,8 @@ export interface Course {
 export async function runCourse(place: Place, seed: number, workflowId: string): Promise<Course> {
   const draw = createRandom(seed);
   const input = {
-    ...{ account: 'acme', orderId: workflowId.split('/').at(-1) ?? '' },
+    account: 'acme',
+    orderId: workflowId.split('/').at(-1) ?? '',
     ...(draw() < 0.3 ? { notify: [{ url: 'https://receiver.example/hook' }] } : {}),
   };
   const limits = draw() < 0.3 ? { limits: { maxEvents: 60, maxSignals: 6 } } : undefined;

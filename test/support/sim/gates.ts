@@ -57,6 +57,8 @@ export class Gates {
 
 const failureOf = ({ failure, nonRetryable = false, delayMs }: Extract<End, { failure: string }>): Error =>
   ApplicationFailure.create({
-    ...{ message: failure, type: failure, nonRetryable },
+    message: failure,
+    type: failure,
+    nonRetryable,
     ...(delayMs === undefined ? {} : { nextRetryDelay: delayMs }),
   });

@@ -36,7 +36,9 @@ export async function startRealPlace(): Promise<Place & { close(): Promise<void>
   const native = await NativeConnection.connect({ address });
   const createForActivities = (queue: string) =>
     Worker.create({
-      ...{ connection: native, taskQueue: queue, activities: gates.activities(...names) },
+      connection: native,
+      taskQueue: queue,
+      activities: gates.activities(...names),
       interceptors: {
         activity: [
           ({ info }) => ({
@@ -59,13 +61,18 @@ export async function startRealPlace(): Promise<Place & { close(): Promise<void>
   };
   const { workflow } = new Client({ connection });
   return {
-    ...{ workflow, taskQueue, gates },
+    workflow,
+    taskQueue,
+    gates,
     over: (promise) => promise,
     quiet: (handle) => quietOnServer(handle, gates),
     async reset({ workflowId }, finishedEventId) {
       const client = new Client({ connection });
       await client.workflowService.resetWorkflowExecution({
-        ...{ namespace: 'default', workflowExecution: { workflowId }, reason: 'a test', requestId: randomUUID() },
+        namespace: 'default',
+        workflowExecution: { workflowId },
+        reason: 'a test',
+        requestId: randomUUID(),
         workflowTaskFinishEventId: longOf(finishedEventId),
       });
     },
@@ -130,9 +137,13 @@ export function startSimulatedPlace(
   const activities = gates.activities(...names);
   const join = (name: string, workflowQueue: string | null, queues: string[]) => {
     const worker = new SimulatedWorker({
-      ...{ namespace, process: new Process(name, scheduler), code: { workflows, interceptors } },
+      namespace,
+      process: new Process(name, scheduler),
+      code: { workflows, interceptors },
       activities: Object.fromEntries(queues.map((queue) => [queue, activities])),
-      ...{ latencyMs: () => 1, maxCachedRuns: 100, onProblem },
+      latencyMs: () => 1,
+      maxCachedRuns: 100,
+      onProblem,
     });
     worker.start(workflowQueue);
     return worker;
@@ -141,7 +152,8 @@ export function startSimulatedPlace(
   let worker = join('worker-1', taskQueue, []);
   const caller = new Process('caller', scheduler);
   const connection = createConnection(namespace, {
-    ...{ process: caller, network: { latencyMs: () => 1, fate: () => 'arrives' as const } },
+    process: caller,
+    network: { latencyMs: () => 1, fate: () => 'arrives' as const },
     queries: async (execution, name) => defaultPayloadConverter.toPayload(await worker.query(execution, name, [])),
   });
   const { workflow } = new Client({ connection });
@@ -155,7 +167,11 @@ export function startSimulatedPlace(
     return await promise;
   };
   return {
-    ...{ workflow, taskQueue, gates, over, namespace },
+    workflow,
+    taskQueue,
+    gates,
+    over,
+    namespace,
     quiet: () => scheduler.run(50),
     async reset({ workflowId }, finishedEventId) {
       reset(namespace, namespace.find(workflowId), finishedEventId, 'a test');

@@ -7,8 +7,15 @@ import { judgeForger, mayBeParked } from '../../../../dev/faults/chaos/judge-for
 const second = 1_000;
 type Sent = Partial<Forged> & { second: number };
 const one = ({ second: at, ...over }: Sent, index: number): Forged => ({
-  ...{ orderId: `forged-${index}`, isInvented: true, flaw: 'unsigned', deliveryId: `d${index}`, generation: 'g1' },
-  ...{ at: at * second, ms: 10, answer: 401, saysWhen: false },
+  orderId: `forged-${index}`,
+  isInvented: true,
+  flaw: 'unsigned',
+  deliveryId: `d${index}`,
+  generation: 'g1',
+  at: at * second,
+  ms: 10,
+  answer: 401,
+  saysWhen: false,
   ...over,
 });
 
@@ -28,7 +35,10 @@ function problemsOf(sent: Sent[], setting: Setting = {}): string[] {
   return judgeForger(sent.map(one), {
     traces: { runs: new Set(runs), deliveries: new Set(deliveries), asked: new Set(asked) },
     addresses: {
-      ...{ publishedAt: new Map([['g1', 10 * second]]), withoutSecret: new Set(withoutSecret), current, verified },
+      publishedAt: new Map([['g1', 10 * second]]),
+      withoutSecret: new Set(withoutSecret),
+      current,
+      verified,
     },
     starts: [0, 100 * second],
     outages: outage ? [{ beganAt: outage[0] * second, endedAt: outage[1] * second }] : [],
