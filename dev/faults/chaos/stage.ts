@@ -163,17 +163,18 @@ export async function openStageOn({
     receivers,
     stranger: createStranger(control),
     forger: createForger(control),
-    ...{ disk, store, changeable, deployment, client, address },
+    disk,
+    store,
+    changeable,
+    deployment,
+    client,
+    address,
     taskQueue: env.FARETRAIL_TASK_QUEUE ?? '',
     publicUrl: `http://${await reached('service to ingress', ingressPort)}`,
     metricsUrls,
     metrics: (name) => textAt(`${metricsUrls[name]}/metrics`),
     readDatabase: temporal.readDatabase,
-    settingSecrets: {
-      ...secretsIn(env),
-      ...(store && { 'password of the store': store.password }),
-      ...namedKeys(changeable.payloadKeys),
-    },
+    settingSecrets: secretsOf({ env, store, changeable }),
     tokenLifetimeMs: options.tokenLifetimeSeconds * 1_000,
     requestsPerSecond,
     folder,
@@ -192,6 +193,16 @@ export async function openStageOn({
   };
   return stage;
 }
+
+const secretsOf = ({
+  env,
+  store,
+  changeable,
+}: Pick<Stage, 'store' | 'changeable'> & { env: Record<string, string> }): Stage['settingSecrets'] => ({
+  ...secretsIn(env),
+  ...(store && { 'password of the store': store.password }),
+  ...namedKeys(changeable.payloadKeys),
+});
 
 const urlAt = (port: number | undefined): string => `http://127.0.0.1:${port}`;
 
