@@ -151,11 +151,7 @@ export async function openStageOn({
   const byName = Object.fromEntries(members.map((member) => [member.name, member])) as Stage['members'];
   await startAll(byName, async () => await prepareSandbox(control, options.tokenLifetimeSeconds));
   if (deployment.versioned) await makeFirstCurrent(client);
-  const metricsUrls = {
-    'worker-1': urlAt(metricsPorts[0]),
-    'worker-2': urlAt(metricsPorts[1]),
-    ingress: urlAt(ingressPort),
-  };
+  const metricsUrls = metricsUrlsOf(ports);
   const stage: Stage = {
     members: byName,
     wires,
@@ -193,6 +189,12 @@ export async function openStageOn({
   };
   return stage;
 }
+
+const metricsUrlsOf = ({ metrics, ingress }: Parts['ports']) => ({
+  'worker-1': urlAt(metrics[0]),
+  'worker-2': urlAt(metrics[1]),
+  ingress: urlAt(ingress),
+});
 
 const secretsOf = ({
   env,
