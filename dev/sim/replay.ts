@@ -1,4 +1,4 @@
-// Recorded histories of a real server through the simulated SDK: does it give the same commands?
+// Replays recorded histories of a real server in the simulated SDK.
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { sentCommands } from '../replay/commands.js';
 import { requireToTheLetter } from '../replay/replayer.js';
@@ -7,7 +7,7 @@ import { Core, pastTask } from './sdk/core.js';
 import { attributesOf, type Event, tasksOf } from './sdk/history.js';
 import type { Code } from './sdk/run.js';
 
-/** Throws unless the run does to the letter what its history says. */
+/** Throws unless the run gives exactly the commands in its history. */
 export async function replay(name: string, json: string, code: Code): Promise<void> {
   const events: readonly Event[] = historyFromJSON(JSON.parse(json)).events ?? [];
   const [started] = events;

@@ -5,19 +5,19 @@ import { grpcError } from '../server/grpc.js';
 import type { Namespace } from '../server/namespace.js';
 import { createWorkflowService, type Queries } from './workflow-service.js';
 
-/** What may happen to a request on its way. */
+/** What can happen to a request in transit. */
 export interface Network {
   latencyMs: () => number;
-  /** Lost: before or after the server has done it. */
+  /** A request can be lost before or after the server carries it out. */
   fate: (request: string) => 'arrives' | 'requestLost' | 'answerLost';
 }
 
 const deadlines = new AsyncLocalStorage<number>();
 
-/** How long a client waits for an answer that was lost. */
+/** How long a client waits for a lost answer. */
 const lostAfterMs = 10_000;
 
-/** A connection of a process to the server, on which the real client works. */
+/** A connection from a process to the simulated server, for Temporal's own client. */
 export function createConnection(
   namespace: Namespace,
   { process, network, queries }: { process: Process; network: Network; queries: Queries },
@@ -46,7 +46,7 @@ export function createConnection(
   };
 }
 
-/** One request and its answer. Whoever dies meanwhile never hears of it. */
+/** One request and its answer. If the process dies in between, the promise never settles. */
 async function exchange(process: Process, network: Network, name: string, act: () => unknown): Promise<unknown> {
   const pause = (ms: number) => new Promise<void>((resolve) => process.after(ms, resolve));
   await pause(network.latencyMs());

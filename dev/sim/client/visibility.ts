@@ -1,10 +1,10 @@
-// The part of Temporal's query language that our lists use.
+// The part of Temporal's visibility queries that our lists use.
 import type { Execution } from '../server/execution.js';
 import { statuses } from '../server/execution.js';
 
 type Condition = (run: Execution) => boolean;
 
-/** Runs that a query names, newest first. Throws for words that the simulation does not know. */
+/** The runs that match a query, newest first. Throws for syntax that the simulation does not support. */
 export function findRuns(runs: readonly Execution[], query: string): Execution[] {
   const condition = createReader(query).read();
   return runs.filter(condition).reverse();
@@ -96,7 +96,7 @@ function createReader(query: string) {
   return { read: (): Condition => (tokens.length === 0 ? () => true : either()) };
 }
 
-/** Texts keep their quote in front, so that they are no words. */
+/** Quoted values carry a leading quote, so that they are not taken for keywords. */
 const text = (given: string): string => (given.startsWith("'") ? given.slice(1) : given);
 
 function* tokensOf(query: string): Iterable<string> {

@@ -1,15 +1,14 @@
-// The requests of Temporal's API that our clients send, as the server answers them.
+// The part of Temporal's gRPC API that our clients use.
 import type { Payload } from '@temporalio/common';
 import { terminate } from '../server/closing.js';
 import { type Execution, statuses } from '../server/execution.js';
-import { grpcError } from '../server/grpc.js';
-import { longOf, timestampOf } from '../server/history.js';
+import { longOf, timeOf } from '../server/history.js';
 import type { Namespace } from '../server/namespace.js';
 import { type Policies, requestCancel, signalWithStart, start, update } from '../server/requests.js';
 import { signal } from '../server/scheduling.js';
 import { findRuns } from './visibility.js';
 
-/** How a worker answers a query. */
+/** Sends a query to a worker. */
 export type Queries = (execution: Execution, name: string, args: Payload[]) => Promise<Payload>;
 
 interface Target {
@@ -70,7 +69,7 @@ const requestOf = (message: StartMessage) => ({
   summary: message.userMetadata?.summary ?? null,
 });
 
-/** All requests, by the names of the API. */
+/** All methods, under their names in the API. */
 export const createWorkflowService = (namespace: Namespace, queries: Queries) =>
   Object.assign(createMessages(namespace), createReads(namespace, queries));
 
@@ -160,11 +159,11 @@ function createReads(namespace: Namespace, queries: Queries) {
 
     describeWorkflowExecution: ({ execution }: { execution: Target }) => described(find(execution)),
 
-    getWorkflowExecutionHistory({ execution, waitNewEvent, historyEventFilterType }: HistoryMessage) {
+    async getWorkflowExecutionHistory({ execution, waitNewEvent, historyEventFilterType }: HistoryMessage) {
       const found = find(execution);
       if (historyEventFilterType !== closeEventsOnly) return { history: { events: [...found.events] } };
-      if (!found.isOpen) return { history: { events: [found.events.at(-1)] } };
-      return waitNewEvent ? closed(namespace, found) : { history: { events: [] } };
+      if (found.isOpen && waitNewEvent) await namespace.closing(found);
+      return { history: { events: found.isOpen ? [] : [found.events.at(-1)] } };
     },
 
     listWorkflowExecutions({ query = '' }: { query?: string }) {
@@ -178,7 +177,7 @@ function createReads(namespace: Namespace, queries: Queries) {
     describeTaskQueue({ taskQueue, taskQueueType }: { taskQueue: { name: string }; taskQueueType?: number }) {
       const kind = taskQueueType === ofActivities ? 'activity' : 'workflow';
       const pollers = namespace.matching.pollersOf(kind, taskQueue.name);
-      const lastAccessTime = timestampOf(namespace.scheduler.now);
+      const lastAccessTime = timeOf(namespace.scheduler.now);
       return { pollers: pollers.map(({ identity }) => ({ identity, lastAccessTime })) };
     },
 
@@ -200,26 +199,17 @@ interface HistoryMessage {
   historyEventFilterType?: number;
 }
 
-function closed(namespace: Namespace, execution: Execution): Promise<object> {
-  return new Promise((resolve) => {
-    namespace.onClose((ended) => {
-      if (ended === execution) resolve({ history: { events: [ended.events.at(-1)] } });
-    });
-  });
-}
-
-export const infoOf = (execution: Execution) => ({
+const infoOf = (execution: Execution) => ({
   execution: { workflowId: execution.workflowId, runId: execution.runId },
   type: { name: execution.type },
   taskQueue: execution.taskQueue,
   status: statuses[execution.status],
   historyLength: longOf(execution.events.length),
-  startTime: timestampOf(execution.startedMs),
-  executionTime: timestampOf(execution.startedMs),
-  closeTime: execution.closedMs === null ? null : timestampOf(execution.closedMs),
+  startTime: timeOf(execution.startedMs),
+  executionTime: timeOf(execution.startedMs),
+  closeTime: execution.closedMs === null ? null : timeOf(execution.closedMs),
   memo: { fields: execution.memo },
   searchAttributes: { indexedFields: execution.searchAttributes },
-  firstRunId: execution.firstRunId,
 });
 
 // temporal.api.enums.v1.PendingActivityState
@@ -246,6 +236,3 @@ function described(execution: Execution) {
     pendingChildren: [...execution.children.values()],
   };
 }
-
-/** The query that no worker could answer. */
-export const queryFailed = (error: unknown): Error => grpcError('INVALID_ARGUMENT', (error as Error).message);

@@ -1,4 +1,4 @@
-// Stands in for `src/clock.ts`: each process of the simulation has clocks of its own.
+// Replaces `src/clock.ts`: each simulated process has its own clocks.
 import type { MonotonicClock, WallClock } from '../../../src/clock.js';
 import { currentProcess } from './process.js';
 

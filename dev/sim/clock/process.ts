@@ -3,16 +3,16 @@ import type { Scheduler } from './scheduler.js';
 
 const current = new AsyncLocalStorage<Process>();
 
-/** The process whose code is running. */
+/** The simulated process whose code is running. */
 export const currentProcess = (): Process | undefined => current.getStore();
 
-/** A process of the simulation. What it has begun ends with it, and rests while it is paused. */
+/** A simulated process. Its timers and callbacks die with it, and wait while it is paused. */
 export class Process {
   readonly name: string;
   readonly scheduler: Scheduler;
   isAlive = true;
   isPaused = false;
-  /** How much later than true its wall clock is. */
+  /** How far its wall clock is ahead, in milliseconds. */
   clockAheadMs = 0;
   readonly #held: (() => void)[] = [];
   readonly #bornAt: number;
@@ -31,12 +31,12 @@ export class Process {
     return this.scheduler.now - this.#bornAt;
   }
 
-  /** Runs code as that of this process. */
+  /** Runs code in this process. */
   enter<T>(code: () => T): T {
     return current.run(this, code);
   }
 
-  /** Runs code of this process now, after its pause, or never. */
+  /** Runs code in this process: now, after its pause, or never if it is dead. */
   go(code: () => void): void {
     if (!this.isAlive) return;
     if (this.isPaused) this.#held.push(code);
@@ -44,7 +44,7 @@ export class Process {
   }
 
   after(ms: number, code: () => void): void {
-    // As in Node, never 0: a loop that waits for a part of a millisecond would stand still.
+    // At least 1 ms, as in Node. Otherwise a loop that waits for a fraction of a millisecond would never advance.
     this.scheduler.after(Math.max(1, ms), () => this.go(code));
   }
 

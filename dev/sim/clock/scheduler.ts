@@ -1,14 +1,14 @@
-/** All happens at an instant of a virtual clock, in an order that a seed decides. */
+/** Runs callbacks on a virtual clock, in an order that depends only on the seed. */
 export class Scheduler {
   /** Milliseconds since the epoch. */
   now: number;
-  /** Of all that has been noted: the same for the same seed. */
+  /** Hash of the trace: the same for the same seed. */
   hash = 0x811c9dc5;
   readonly random: () => number;
   readonly #startedAt: number;
   readonly #due = new Heap();
   #made = 0;
-  /** What has happened, if it is to be told. */
+  /** The trace; null unless it is kept. */
   readonly #lines: string[] | null;
 
   constructor(seed: number, { at = defaultStart, keepsTrace = false }: { at?: number; keepsTrace?: boolean } = {}) {
@@ -18,7 +18,7 @@ export class Scheduler {
     this.#lines = keepsTrace ? [] : null;
   }
 
-  /** How much time has passed. */
+  /** Milliseconds since the start. */
   get elapsed(): number {
     return this.now - this.#startedAt;
   }
@@ -31,7 +31,7 @@ export class Scheduler {
     return this.random() < probability;
   }
 
-  /** A whole number, at least the first and below the second. */
+  /** A random integer from `from` to `to - 1`. */
   between(from: number, to: number): number {
     return Math.floor(from + this.random() * (to - from));
   }
@@ -47,7 +47,7 @@ export class Scheduler {
     this.#lines?.push(text);
   }
 
-  /** Does this after so many milliseconds. The seed orders what is due at one instant. */
+  /** Runs `act` after `ms` milliseconds. The seed decides the order of callbacks due at the same time. */
   after(ms: number, act: () => void | Promise<void>): void {
     this.#made += 1;
     this.#due.add({ at: this.now + Math.max(0, Math.ceil(ms)), tie: this.random(), number: this.#made, act });
@@ -57,7 +57,7 @@ export class Scheduler {
     return new Promise((resolve) => this.after(ms, resolve));
   }
 
-  /** Until nothing is due, so much time has passed, or the end is there. */
+  /** Runs until no callback is left, `forMs` have passed, or `isOver` returns true. */
   async run(forMs: number, isOver: () => boolean = () => false): Promise<void> {
     const until = this.now + forMs;
     await settled();
@@ -75,10 +75,10 @@ export class Scheduler {
 
 const defaultStart = Date.UTC(2026, 4, 1, 8);
 const macrotask = setImmediate;
-/** All promises that can go on have gone on. */
+/** Resolves once all pending microtasks have run. */
 const settled = (): Promise<void> => new Promise((resolve) => macrotask(resolve));
 
-/** Numbers from 0 to 1 by a seed (mulberry32). */
+/** A generator of numbers from 0 to 1 (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = Math.imul(seed, 0x9e3779b1) >>> 0;
   return () => {
@@ -99,7 +99,7 @@ interface Due {
 const isBefore = (one: Due, other: Due): boolean =>
   one.at !== other.at ? one.at < other.at : one.tie !== other.tie ? one.tie < other.tie : one.number < other.number;
 
-/** A binary heap: the earliest first. */
+/** A binary heap with the earliest entry first. */
 class Heap {
   readonly #all: Due[] = [];
 

@@ -1,6 +1,5 @@
-// Stands in for `node:timers/promises`, and for the global timers: within a process of the simulation they keep its time.
-// biome-ignore lint/style/useNodejsImportProtocol: under the other name this file stands in for it
-import * as real from 'timers/promises';
+// Replaces `node:timers/promises` and the global timers. Within a simulated process they use its virtual time.
+import { promises as real } from 'node:timers'; // `node:timers/promises` would be this file
 import { currentProcess, type Process } from './process.js';
 
 interface TimerOptions {
@@ -36,7 +35,7 @@ const abortedBy = (signal: AbortSignal | undefined): Error =>
     code: 'ABORT_ERR',
   });
 
-/** A timer of the simulation. */
+/** A virtual timer. */
 class Timer {
   isOn = true;
   unref = (): this => this;
@@ -47,7 +46,7 @@ const realTimers = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis
 
 const RealDate = Date;
 
-/** The wall clock of the process whose code is running. */
+/** Shows the wall clock of the process whose code is running. */
 class ProcessDate extends RealDate {
   constructor(...given: []) {
     if (given.length === 0) super(ProcessDate.now());
@@ -59,7 +58,7 @@ class ProcessDate extends RealDate {
 
 const realRandom = Math.random;
 
-/** From now on the global timers, dates and random numbers of this thread know the processes of the simulation. */
+/** Makes the global timers, `Date` and `Math.random` of this thread aware of simulated processes. */
 export function installTimers(): void {
   Math.random = () => currentProcess()?.scheduler.random() ?? realRandom();
   globalThis.Date = ProcessDate as DateConstructor;

@@ -1,13 +1,13 @@
 import type { Headers, Payload, ProtoFailure } from '@temporalio/common';
 
 /**
- * What sdk-core tells a run, and what a run commands: the fields of its protocol that our workflows meet, under the names that the SDK
- * gives them. So one comparison serves the real SDK and the simulation (`dev/replay/commands.ts`).
+ * Activations and commands, with the field names of sdk-core's protocol, so that `dev/replay/commands.ts` can compare
+ * the commands of both the real and the simulated SDK. Only the fields that our workflows use.
  */
 export interface Activation {
-  /** The instant of the task: the time of its start, which is the clock of the run. */
+  /** When the task started. The run sees it as the current time. */
   timestamp: { seconds: number; nanos: number };
-  /** Events up to the start of the task. */
+  /** Number of events up to the start of the task. */
   historyLength: number;
   isReplaying: boolean;
   continueAsNewSuggested: boolean;
@@ -48,7 +48,7 @@ export type Resolution =
   | { failed: { failure: ProtoFailure } }
   | { cancelled: { failure: ProtoFailure } };
 
-/** One thing that a run is told. Exactly one field is set. */
+/** Exactly one field is set. */
 export interface Job {
   initializeWorkflow?: InitializeWorkflow;
   notifyHasPatch?: { patchId: string };
@@ -67,23 +67,5 @@ export interface Job {
   updateRandomSeed?: { randomnessSeed: number[] };
 }
 
-/** A command: one field that names it, and what the UI shows of it. */
+/** One field named after the command, and the metadata that the UI shows. */
 export type Command = Record<string, unknown> & { userMetadata?: { summary?: Payload } };
-
-export interface StartTimer {
-  seq: number;
-  startToFireTimeout: { seconds: number; nanos: number };
-}
-
-/** Durations of the protocol. */
-export interface Duration {
-  seconds: number;
-  nanos: number;
-}
-
-export const toDuration = (ms: number): Duration => ({
-  seconds: Math.floor(ms / 1_000),
-  nanos: Math.round((ms % 1_000) * 1_000_000),
-});
-
-export const fromDuration = ({ seconds, nanos }: Duration): number => seconds * 1_000 + Math.round(nanos / 1_000_000);

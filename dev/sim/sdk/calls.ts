@@ -1,4 +1,4 @@
-// What a run asks of others: timers, activities, signals and children. Each makes a command and a promise that its scope may cancel.
+// Timers, activities, signals and children. Each call makes a command, and a promise that its scope can cancel.
 import {
   compilePriority,
   compileRetryPolicy,
@@ -10,14 +10,15 @@ import {
 } from '@temporalio/common';
 import type { ActivityOptions, ChildWorkflowOptions } from '@temporalio/workflow';
 import { payloadConverter } from '../../../src/sealing/payload-converter.js';
-import { type Command, toDuration } from './activation.js';
+import type { Command } from './activation.js';
 import { type Awaited, composed, type Run } from './run.js';
 import { CancellationScope } from './scopes.js';
+import { toTime } from './times.js';
 import { activeRun } from './turn.js';
 
 const units = { ms: 1, second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
 
-/** Milliseconds of a number, or of a text such as "10 seconds". */
+/** Converts a duration such as "10 seconds" to milliseconds. */
 export function toMs(given: number | string): number {
   if (typeof given === 'number') return given;
   const [, count = '', unit = ''] = /^([\d.]+) ?(ms|second|minute|hour|day)s?$/.exec(given) ?? [];
@@ -25,8 +26,7 @@ export function toMs(given: number | string): number {
   return Number(count) * units[unit as keyof typeof units];
 }
 
-const optionalDuration = (given: number | string | undefined) =>
-  given === undefined ? undefined : toDuration(toMs(given));
+const optionalTime = (given: number | string | undefined) => (given === undefined ? undefined : toTime(toMs(given)));
 
 const summarized = (summary: string | undefined): Pick<Command, 'userMetadata'> =>
   summary === undefined ? {} : { userMetadata: { summary: payloadConverter.toPayload(summary) } };
@@ -35,7 +35,7 @@ interface Call {
   kind: Awaited;
   seq: number;
   command: () => Command;
-  /** What a cancellation of the scope does while the call is open. */
+  /** Called when the scope is cancelled while the call is open. */
   cancel: (run: Run, reject: (error: unknown) => void, error: unknown) => void;
 }
 
@@ -59,7 +59,7 @@ function called<Result>({ kind, seq, command, cancel }: Call): Promise<Result> {
 const outbound = <Input, Output>(method: string, last: (input: Input) => Output) =>
   composed(activeRun().interceptors.outbound, method, last);
 
-/** A timer of at least a millisecond. */
+/** Starts a timer of at least one millisecond. */
 export function sleep(ms: number | string, options: { summary?: string } = {}): Promise<void> {
   const seq = activeRun().nextSeq.timer++;
   const durationMs = Math.max(1, toMs(ms));
@@ -77,7 +77,7 @@ const startTimer = ({ durationMs, seq, options }: TimerInput): Promise<void> =>
     kind: 'timer',
     seq,
     command: () => ({
-      startTimer: { seq, startToFireTimeout: toDuration(durationMs) },
+      startTimer: { seq, startToFireTimeout: toTime(durationMs) },
       ...summarized(options.summary),
     }),
     cancel(run, reject, error) {
@@ -87,7 +87,7 @@ const startTimer = ({ durationMs, seq, options }: TimerInput): Promise<void> =>
     },
   });
 
-/** Functions that schedule activities of their names. */
+/** Each property is a function that schedules the activity of that name. */
 export const proxyActivities = (options: ActivityOptions): Record<string, (...args: unknown[]) => Promise<unknown>> =>
   new Proxy(
     {},
@@ -122,10 +122,10 @@ const scheduleActivity = ({ activityType, headers, options, args, seq }: Activit
         arguments: toPayloads(payloadConverter, ...args) ?? [],
         retryPolicy: options.retry && compileRetryPolicy(options.retry),
         taskQueue: options.taskQueue ?? activeRun().info.taskQueue,
-        heartbeatTimeout: optionalDuration(options.heartbeatTimeout),
-        scheduleToCloseTimeout: optionalDuration(options.scheduleToCloseTimeout),
-        startToCloseTimeout: optionalDuration(options.startToCloseTimeout),
-        scheduleToStartTimeout: optionalDuration(options.scheduleToStartTimeout),
+        heartbeatTimeout: optionalTime(options.heartbeatTimeout),
+        scheduleToCloseTimeout: optionalTime(options.scheduleToCloseTimeout),
+        startToCloseTimeout: optionalTime(options.startToCloseTimeout),
+        scheduleToStartTimeout: optionalTime(options.scheduleToStartTimeout),
         cancellationType: options.cancellationType ?? 'TRY_CANCEL',
         priority: options.priority && compilePriority(options.priority),
       },
@@ -134,7 +134,7 @@ const scheduleActivity = ({ activityType, headers, options, args, seq }: Activit
     cancel: (run) => run.push({ requestCancelActivity: { seq } }),
   });
 
-/** A workflow of another id, which gets signals. */
+/** A handle for sending signals to another workflow. */
 export const getExternalWorkflowHandle = (workflowId: string) => ({
   workflowId,
   signal(definition: string | { name: string }, ...args: unknown[]): Promise<void> {
@@ -178,11 +178,11 @@ interface ChildInput {
   headers: Headers;
 }
 
-/** Starts a child, and resolves when it has started. */
+/** Resolves when the child has started. */
 export async function startChild(workflowType: string | { name: string }, options: StartOptions): Promise<object> {
   const seq = activeRun().nextSeq.childWorkflow++;
   const name = typeof workflowType === 'string' ? workflowType : workflowType.name;
-  // The SDK hands over both promises in a third one, which costs turns of the event loop.
+  // The SDK wraps both promises in a third one, which takes extra microtasks.
   const [started, ended] = await outbound(
     'startChildWorkflowExecution',
     startChildWorkflow,
@@ -241,7 +241,7 @@ interface Pair {
   value: unknown;
 }
 
-/** Search attributes as the server takes them: JSON, with the type of each that has a value. */
+/** Encodes search attributes as JSON payloads. Those with a value also carry their type. */
 export function attributePayloads(given: Pair[] | { getAll(): Pair[] }): Record<string, Payload> {
   const pairs = Array.isArray(given) ? given : given.getAll();
   return Object.fromEntries(

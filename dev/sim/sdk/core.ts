@@ -1,17 +1,18 @@
-// What sdk-core does between the server and a run: it makes jobs of events, answers cancellations, and keeps back commands that were taken back.
+// What sdk-core does: it turns events into jobs, resolves cancelled activities, and drops commands that are undone
+// within the same task.
 import type { Payload, ProtoFailure } from '@temporalio/common';
 import type { Command, DoUpdate, Job, Resolution } from './activation.js';
-import { toDuration } from './activation.js';
 import { type Attributes, attributesOf, type Event, type PastTask } from './history.js';
 import { seedOfRun } from './random.js';
 import { type Code, Run } from './run.js';
+import { msOf, toTime } from './times.js';
 import { activate } from './turn.js';
 
-/** What a worker gets for a run that it holds. */
+/** A workflow task for a cached run. */
 export interface Task {
   news: readonly Event[];
   updates: readonly DoUpdate[];
-  /** Ids in the markers that this task wrote before: a replay alone has some. */
+  /** Ids of the patches that this task recorded. Only a replay has any. */
   patches: readonly string[];
   startedMs: number;
   historyLength: number;
@@ -19,7 +20,7 @@ export interface Task {
   isReplaying: boolean;
 }
 
-/** What came of a task: what lang said in each activation, and what of it goes to the server. */
+/** The commands of each activation, and those that are sent to the server. */
 export interface TaskResult {
   activations: Command[][];
   commands: Command[];
@@ -37,11 +38,11 @@ interface Fields {
 
 const fieldsOf = (command: Command, name: string): Fields | undefined => command[name] as Fields | undefined;
 
-/** A run in the memory of a worker. */
+/** A cached run. */
 export class Core {
   readonly run: Run;
   readonly #activities = new Map<number, OpenActivity>();
-  /** The numbers of signals and children whose events have not been seen, in their order. */
+  /** Sequence numbers of sent signals and children, until their events are seen. */
   readonly #sent = { signal: [] as number[], child: [] as number[] };
   readonly #seqOfEvent = new Map<number, number>();
   readonly #activityOfEvent = new Map<number, number>();
@@ -54,7 +55,7 @@ export class Core {
     this.run = new Run(runId, initializeWorkflow, code);
   }
 
-  /** Learns which events the server wrote for commands. */
+  /** Remembers the ids of the events written for commands. */
   note(events: readonly Event[]): void {
     for (const event of events) {
       const id = Number(event.eventId);
@@ -67,7 +68,7 @@ export class Core {
     }
   }
 
-  /** Activations until core has nothing more to tell. Throws what fails the task. */
+  /** Carries out a task, which may take several activations. Throws if the task fails. */
   async take(task: Task): Promise<TaskResult> {
     const { startedMs, ...about } = task;
     this.note(task.news);
@@ -75,7 +76,7 @@ export class Core {
     const kept: Command[] = [];
     let jobs = this.#jobsOf(task);
     while (jobs.length > 0) {
-      const commands = await activate(this.run, { ...about, timestamp: toDuration(startedMs), jobs });
+      const commands = await activate(this.run, { ...about, timestamp: toTime(startedMs), jobs });
       activations.push(commands);
       jobs = commands.flatMap((command) => this.#weigh(command, kept));
     }
@@ -98,7 +99,7 @@ export class Core {
     return jobs.sort((one, other) => rankOf(one) - rankOf(other));
   }
 
-  /** Keeps a command for the server, or takes another one back. The result is what the run is told at once. */
+  /** Keeps a command for the server, or drops the command that it undoes. Returns jobs that follow at once. */
   #weigh(command: Command, kept: Command[]): Job[] {
     const scheduled = command.scheduleActivity as
       | { seq: number; activityType: string; activityId: string; cancellationType: string }
@@ -140,7 +141,7 @@ export class Core {
     if (!end) return undefined;
     const seq = this.#activityOfEvent.get(Number(end.scheduledEventId)) ?? 0;
     const open = this.#activities.get(seq);
-    if (!open) return undefined; // it was answered when it was cancelled
+    if (!open) return undefined; // resolved when it was cancelled
     this.#activities.delete(seq);
     const result = (): Resolution => {
       if (completed) return { completed: { result: completed.result?.payloads?.[0] ?? null } };
@@ -177,9 +178,6 @@ export class Core {
 const runIdOf = (started: Event): string =>
   attributesOf(started, 'workflowExecutionStarted')?.originalExecutionRunId ?? '';
 
-export const msOf = (time: { seconds?: unknown; nanos?: number | null } | null | undefined): number =>
-  Number(time?.seconds ?? 0) * 1_000 + Math.floor((time?.nanos ?? 0) / 1_000_000);
-
 function initializeJob(event: Event): Job {
   const started: Attributes<'workflowExecutionStarted'> = attributesOf(event, 'workflowExecutionStarted') ?? {};
   return {
@@ -213,7 +211,7 @@ function messageJob(event: Event): Job | undefined {
   return undefined;
 }
 
-/** A reset gives a run random numbers of its own. */
+/** After a reset the run gets a new random seed. */
 function resetJob(event: Event): Job | undefined {
   const failed = attributesOf(event, 'workflowTaskFailed');
   return failed?.newRunId ? { updateRandomSeed: { randomnessSeed: seedOfRun(failed.newRunId) } } : undefined;
@@ -243,7 +241,7 @@ function childEnd(event: Event, seqOf: (about: { initiatedEventId?: unknown }) =
   return { resolveChildWorkflowExecution: { seq: seqOf(failed), result: { failed: { failure } } } };
 }
 
-/** First the run, then what it knows, then messages, then answers. */
+/** The order of jobs in an activation. */
 function rankOf(job: Job): number {
   if (job.initializeWorkflow) return 0;
   if (job.notifyHasPatch) return 1;
@@ -282,7 +280,7 @@ const notSignalled: ProtoFailure = {
   applicationFailureInfo: { type: 'ExternalWorkflowExecutionNotFound', nonRetryable: true },
 };
 
-/** The tasks of the past again: what the run did is in the history, which also says what updates and patches there were. */
+/** A task of the past, to be replayed. Its updates and patches are in the events of its commands. */
 export function pastTask({ started, news, done, admitted }: PastTask): Task {
   const { suggestContinueAsNew } = attributesOf(started, 'workflowTaskStarted') ?? {};
   return {

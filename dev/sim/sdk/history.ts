@@ -1,7 +1,7 @@
-// A history, as the server writes it, cut into the tasks that a worker sees.
+// Splits a history into workflow tasks.
 import type { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 
-/** An event of the protocol: its number, its time, and one field of attributes that names its kind. */
+/** An event of the protocol. The name of its attributes field says its kind. */
 export type Event = NonNullable<ReturnType<typeof historyFromJSON>['events']>[number];
 
 type Suffixed<Name> = Name extends `${infer Kind}EventAttributes` ? Kind : never;
@@ -15,23 +15,23 @@ export const attributesOf = <Kind extends EventKind>(
   kind: Kind,
 ): Attributes<Kind> | undefined => (event?.[`${kind}EventAttributes`] ?? undefined) as Attributes<Kind> | undefined;
 
-/** What a workflow task was, as its history tells. */
+/** A completed workflow task in a history. */
 export interface PastTask {
   started: Event;
-  /** What the run is told. */
+  /** Events that the run learns of in this task. */
   news: Event[];
-  /** What the server wrote for the commands of the run. */
+  /** Events written for the run's commands. */
   done: Event[];
-  /** By their ids: updates that were written down before a run accepted them, as a reset does. */
+  /** Update requests by id that were recorded before they were accepted, as after a reset. */
   admitted: ReadonlyMap<string, UpdateRequest>;
 }
 
 type UpdateRequest = NonNullable<Attributes<'workflowExecutionUpdateAdmitted'>['request']>;
 
 /**
- * The tasks of a history that have been completed, and what no task has told yet. What a failed one was told comes again with the next. So it
- * is with a completed one without commands that the next one follows at once, if the task before it had none either: sdk-core takes it for
- * a heartbeat.
+ * The completed tasks of a history, and the events that no completed task has seen. Events of a failed task are
+ * repeated in the next one. The same holds for a completed task without commands if the next task is scheduled at once
+ * and the previous task had no commands either: sdk-core takes such a task for a heartbeat.
  */
 export function tasksOf(events: readonly Event[]): { past: PastTask[]; rest: Event[] } {
   const past: PastTask[] = [];
@@ -64,7 +64,7 @@ const isNews = (event: Event): boolean =>
   !attributesOf(event, 'workflowTaskTimedOut') &&
   !attributesOf(event, 'workflowTaskCompleted');
 
-/** The events of the commands that came with the completion at this place. */
+/** The events for the commands of the task that was completed by the event at this index. */
 function commandsAfter(events: readonly Event[], at: number): Event[] {
   const completed = Number(events[at]?.eventId);
   const rest = events.slice(at + 1);

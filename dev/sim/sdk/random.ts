@@ -1,6 +1,6 @@
-// The random numbers of a run: sdk-core makes a seed of its run id, and the SDK draws from it.
+// The random numbers of a run: sdk-core derives a seed from the run id, and the SDK draws from it.
 
-/** Johannes Baagøe's Alea (2010), which the SDK uses: numbers from 0 to 1 by the bytes of a seed. */
+/** Johannes Baagøe's Alea (2010), which the SDK uses. Returns numbers from 0 to 1. */
 export function alea(seed: readonly number[]): () => number {
   const mash = createMash();
   const blank = [32];
@@ -35,7 +35,7 @@ function createMash(): (data: readonly number[]) => number {
   };
 }
 
-/** The seed that sdk-core makes of a run id: SipHash-1-3 of its text with keys of zero, as Rust's standard hasher has it. */
+/** The seed of a run: SipHash-1-3 of the run id with zero keys, as in Rust's standard hasher. */
 export function seedOfRun(runId: string): number[] {
   const hash = sipHash13([...Buffer.from(runId), 0xff]);
   return Array.from({ length: 8 }, (_, at) => Number((hash >> BigInt(56 - 8 * at)) & 0xffn));

@@ -17,13 +17,13 @@ import type { Command, DoUpdate, InitializeWorkflow, Job, Resolution, SignalWork
 import { alea } from './random.js';
 import { CancellationScope, isCancellation } from './scopes.js';
 
-/** What a version of our workflows exports. */
+/** Workflow code of one version. */
 export interface Code {
   workflows: Record<string, unknown>;
   interceptors: WorkflowInterceptorsFactory;
 }
 
-/** Thrown by `continueAsNew`. */
+/** `continueAsNew` throws this. */
 export class ContinueAsNew extends Error {
   readonly command: Record<string, unknown>;
 
@@ -38,7 +38,7 @@ export interface Completion {
   reject(error: unknown): void;
 }
 
-/** What a run waits for, each with numbers of its own. */
+/** What a run can wait for. Each kind is numbered separately. */
 export type Awaited = 'timer' | 'activity' | 'signalWorkflow' | 'childWorkflowStart' | 'childWorkflowComplete';
 
 type Handler = (...args: unknown[]) => unknown;
@@ -57,7 +57,7 @@ const valuesOf = (payloads: Parameters<typeof arrayFromPayloads>[1]): unknown[] 
 /** The update whose handler is running. */
 export const updates = new AsyncLocalStorage<{ id: string; name: string }>();
 
-/** One run in the memory of a worker: what the SDK keeps of it. */
+/** A cached run: what the SDK's activator does. */
 export class Run {
   info: WorkflowInfo;
   readonly commands: Command[] = [];
@@ -75,13 +75,13 @@ export class Run {
   readonly queryHandlers = new Map<string, Handler>();
   readonly interceptors: { [Kind in keyof WorkflowInterceptors]-?: NonNullable<WorkflowInterceptors[Kind]> };
   readonly rootScope = new CancellationScope({ parent: null });
-  /** Each run has globals of its own. */
+  /** The global variables of this run. */
   readonly globals: Record<string, unknown> = {};
   readonly running = new Set<object>();
   readonly patches = { present: new Set<string>(), decided: new Map<string, boolean>() };
   random: () => number;
   details = '';
-  /** The clock of the run: the time of its task. */
+  /** The time of the current task, which is the time that the run sees. */
   taskMs = 0;
   taskError: unknown;
   #bufferedSignals: SignalWorkflow[] = [];
@@ -103,14 +103,14 @@ export class Run {
     this.commands.push(command);
   };
 
-  /** Does what a job says. The run itself starts after all other jobs of its first task. */
+  /** Handles one job. The workflow function itself starts after all other jobs of the first task. */
   handle(job: Job): void {
     if (job.notifyHasPatch) this.patches.present.add(job.notifyHasPatch.patchId);
     if (job.updateRandomSeed) this.random = alea(job.updateRandomSeed.randomnessSeed);
     if (job.signalWorkflow) this.#signal(job.signalWorkflow);
     if (job.doUpdate) this.#update(job.doUpdate);
     if (job.cancelWorkflow) this.#cancel();
-    // A timer that was cancelled meanwhile is gone.
+    // The timer may have been cancelled in the meantime.
     if (job.fireTimer) this.#take('timer', job.fireTimer.seq)?.resolve(undefined);
     if (job.resolveActivity) this.#resolve('activity', job.resolveActivity);
     if (job.resolveSignalExternalWorkflow) {
@@ -127,7 +127,7 @@ export class Run {
     const execute = composed(this.interceptors.inbound, 'execute', async (input: { args: unknown[] }) => {
       return await this.#workflow(...input.args);
     });
-    // The SDK logs the end before it takes it: one more turn.
+    // The SDK logs the result first, which takes one more microtask.
     const logged = execute({ args: valuesOf(args), headers }).then(
       (result) => result,
       (error: unknown) => {
@@ -140,7 +140,7 @@ export class Run {
     );
   }
 
-  /** Until no condition is true any more. Gives how many were. */
+  /** Resolves all conditions that hold. Returns their number. */
   unblock(): number {
     let unblocked = 0;
     for (;;) {
@@ -274,7 +274,7 @@ export class Run {
     return one;
   }
 
-  /** What the main body or a handler throws ends the run, or fails its task. */
+  /** Handles an error of the workflow function or of a handler: it closes the run or fails the task. */
   #failed(error: unknown): void {
     if (this.#isCancelled && isCancellation(error)) this.push({ cancelWorkflowExecution: {} });
     else if (error instanceof ContinueAsNew) this.push({ continueAsNewWorkflowExecution: error.command });
@@ -306,13 +306,13 @@ function infoOf(runId: string, started: InitializeWorkflow): WorkflowInfo {
     continueAsNewSuggested: false,
     unsafe: { isReplaying: false },
   };
-  return info as unknown as WorkflowInfo; // the fields that workflows read
+  return info as unknown as WorkflowInfo; // only the fields that our workflows read
 }
 
 const valuesByName = (payloads: Parameters<typeof mapFromPayloads>[1]): Record<string, unknown> =>
   mapFromPayloads(payloadConverter, payloads) ?? {};
 
-/** Each interceptor around the next one; the first is outermost. */
+/** Chains the interceptors; the first one is outermost. */
 export function composed<Input, Output>(
   interceptors: object[],
   method: string,

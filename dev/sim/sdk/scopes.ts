@@ -8,7 +8,7 @@ interface ScopeOptions {
   parent?: CancellationScope | null;
 }
 
-/** As the SDK's: what is started within it is cancelled with it, and with the scopes around it unless it is not cancellable. */
+/** Works like the SDK's class of this name. */
 export class CancellationScope {
   readonly cancellable: boolean;
   readonly cancelRequested: Promise<never>;
@@ -39,7 +39,7 @@ export class CancellationScope {
     return scopes.run(this, async () => await fn());
   }
 
-  /** Runs something that needs no turn of its own within the scope. */
+  /** Runs synchronous code within the scope. */
   enter<T>(fn: () => T): T {
     return scopes.run(this, fn);
   }
@@ -48,7 +48,7 @@ export class CancellationScope {
     this.#reject(new CancelledFailure(message));
   }
 
-  /** Of code in a run: each activation enters the root scope of its run. */
+  /** There is always one within a run, because each activation enters the run's root scope. */
   static current(): CancellationScope {
     const scope = scopes.getStore();
     if (!scope) throw new Error('not within a run');

@@ -1,7 +1,8 @@
-// One run at a time has the thread: it is told something, and does what it can do now.
+// Lets one run at a time use the thread.
 import { payloadConverter } from '../../../src/sealing/payload-converter.js';
-import { type Activation, type Command, fromDuration, type Job } from './activation.js';
+import type { Activation, Command, Job } from './activation.js';
 import { composed, type Run } from './run.js';
+import { msOf } from './times.js';
 
 let current: Run | undefined;
 
@@ -10,7 +11,7 @@ export const activeRun = (): Run => {
   return current;
 };
 
-/** Gives the thread to a run: its clock, its random numbers and its globals. The result takes all that away. */
+/** Installs the time, random numbers and globals of a run. Returns a function that removes them. */
 function enterRun(run: Run, ms: number): () => void {
   const others = new Set(Object.keys(globalThis));
   const OuterDate = Date;
@@ -38,15 +39,15 @@ function enterRun(run: Run, ms: number): () => void {
   };
 }
 
-/** All microtasks are done when a macrotask comes. */
+/** Captured, because tests and the simulation replace timers. */
 const macrotask = setImmediate;
 export const drained = (): Promise<void> => new Promise((resolve) => macrotask(resolve));
 
-/** Does what an activation says, until nothing moves. Throws the error of a task that failed. */
+/** Carries out an activation until the run is blocked. Throws if the task fails. */
 export async function activate(run: Run, activation: Activation): Promise<Command[]> {
   const { historyLength, isReplaying, continueAsNewSuggested } = activation;
   run.info = { ...run.info, historyLength, continueAsNewSuggested, unsafe: { ...run.info.unsafe, isReplaying } };
-  const leave = enterRun(run, fromDuration(activation.timestamp));
+  const leave = enterRun(run, msOf(activation.timestamp));
   try {
     run.rootScope.enter(() => {
       composed(run.interceptors.internals, 'activate', () => doJobs(run, activation.jobs))({
@@ -80,7 +81,7 @@ function doJobs(run: Run, jobs: Job[]): void {
   run.unblock();
 }
 
-/** The answer of a query, which waits for nothing. Throws what its handler throws. */
+/** Answers a query. Throws what the query handler throws. */
 export function ask(run: Run, name: string, args: unknown[] = []): unknown {
   const leave = enterRun(run, run.taskMs);
   try {

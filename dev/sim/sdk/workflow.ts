@@ -1,4 +1,4 @@
-// Stands in for `@temporalio/workflow`: those of its functions that our workflows call, for one run at a time in one thread.
+// Replaces `@temporalio/workflow`: the functions that our workflows call.
 import { mapToPayloads, type SearchAttributePair, toPayloads } from '@temporalio/common';
 import type { WorkflowInfo } from '@temporalio/workflow';
 import { payloadConverter } from '../../../src/sealing/payload-converter.js';
@@ -18,7 +18,7 @@ export { getExternalWorkflowHandle, proxyActivities, sleep, startChild } from '.
 export { ContinueAsNew } from './run.js';
 export { CancellationScope, isCancellation } from './scopes.js';
 
-/** Waits until the function gives true: for so long, or for ever. */
+/** Waits until the function returns true, or until the timeout. */
 export async function condition(
   fn: () => boolean,
   timeout?: number | string,
@@ -100,7 +100,7 @@ export function upsertSearchAttributes(pairs: SearchAttributePair[]): void {
   run.info = { ...run.info, typedSearchAttributes: run.info.typedSearchAttributes.updateCopy(pairs) };
 }
 
-/** A marker that is absent during a replay decides nothing: the run may come to its live end. */
+/** A marker that is missing in a replay is not remembered, since the run may go on live afterwards. */
 export function patched(patchId: string): boolean {
   const { patches, info, push } = activeRun();
   const decided = patches.decided.get(patchId);
@@ -111,7 +111,7 @@ export function patched(patchId: string): boolean {
   return true;
 }
 
-/** A function that ends the run and begins the next one with these arguments. */
+/** Makes a function that continues the run as new with its arguments. */
 export function makeContinueAsNewFunc(options: { memo?: Record<string, unknown> } = {}) {
   const { info, interceptors } = activeRun();
   const { workflowType, taskQueue } = info;
@@ -145,7 +145,7 @@ async function continueRun({ args, headers, options }: ContinueInput): Promise<n
 
 export const continueAsNew = (...args: unknown[]): Promise<never> => makeContinueAsNewFunc()(...args);
 
-// Without a meaning for a run.
+// These have no effect on a run.
 const quiet = (): void => undefined;
 export const setWorkflowOptions = quiet;
 export const log = { trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet };

@@ -1,6 +1,6 @@
-// Activities: attempts, retries and time limits (service/history/workflow/mutable_state_impl.go, retry.go).
+// Activities: attempts, retries and timeouts (service/history/workflow/mutable_state_impl.go and retry.go).
 import type { Payload, ProtoFailure } from '@temporalio/common';
-import { fromDuration } from '../sdk/activation.js';
+import { msOf } from '../sdk/times.js';
 import type { ActivityOrder, Execution, PendingActivity, Poller, StartedActivity } from './execution.js';
 import { longOf } from './history.js';
 import type { Namespace } from './namespace.js';
@@ -9,6 +9,12 @@ import { settleSpeculative, tell } from './scheduling.js';
 // temporal.api.enums.v1
 const timeoutTypes = { START_TO_CLOSE: 1, SCHEDULE_TO_START: 2, SCHEDULE_TO_CLOSE: 3, HEARTBEAT: 4 } as const;
 type TimeoutType = keyof typeof timeoutTypes;
+const timeoutNames: Record<TimeoutType, string> = {
+  START_TO_CLOSE: 'StartToClose',
+  SCHEDULE_TO_START: 'ScheduleToStart',
+  SCHEDULE_TO_CLOSE: 'ScheduleToClose',
+  HEARTBEAT: 'Heartbeat',
+};
 const retryStates = { NON_RETRYABLE_FAILURE: 2, TIMEOUT: 3, MAXIMUM_ATTEMPTS_REACHED: 4, CANCEL_REQUESTED: 7 } as const;
 type RetryState = keyof typeof retryStates;
 
@@ -53,7 +59,7 @@ export function scheduleActivity(
 const isPending = (execution: Execution, activity: PendingActivity): boolean =>
   execution.isOpen && execution.activities.get(activity.scheduledId) === activity;
 
-/** Puts the attempt into its task queue. */
+/** Adds the attempt to its task queue. */
 export function offer(namespace: Namespace, execution: Execution, activity: PendingActivity): void {
   const { stamp } = activity;
   activity.state = 'scheduled';
@@ -90,11 +96,11 @@ function start(namespace: Namespace, execution: Execution, activity: PendingActi
   namespace.matching.handActivity(poller, { execution, activity, stamp });
 }
 
-/** Does the server still wait for this attempt? */
-export const isAwaited = ({ execution, activity, stamp }: StartedActivity): boolean =>
+/** Is this attempt still running, as far as the server knows? */
+const isAwaited = ({ execution, activity, stamp }: StartedActivity): boolean =>
   isPending(execution, activity) && activity.stamp === stamp && activity.state === 'started';
 
-/** False: the attempt is over, or is to be cancelled. */
+/** Returns false if the attempt is over or should be cancelled. */
 export function heartbeat(namespace: Namespace, started: StartedActivity, details: Payload[]): boolean {
   if (!isAwaited(started)) return false;
   started.activity.heartbeat = details;
@@ -117,7 +123,7 @@ export function failActivity(namespace: Namespace, started: StartedActivity, fai
   retryOrEnd(namespace, started.execution, started.activity, failure);
 }
 
-/** The worker says that it has cancelled the attempt. */
+/** The worker reports that the attempt was cancelled. */
 export function reportCancelled(namespace: Namespace, started: StartedActivity): void {
   if (!isAwaited(started)) return;
   const { execution, activity } = started;
@@ -129,7 +135,7 @@ export function reportCancelled(namespace: Namespace, started: StartedActivity):
   });
 }
 
-/** An attempt that nobody has started ends with the request. */
+/** Requests cancellation. If no worker has started the attempt, the activity ends at once. */
 export function cancelActivity(namespace: Namespace, execution: Execution, seq: number, completedId: number): void {
   const activity = [...execution.activities.values()].find((one) => one.seq === seq);
   const scheduledId = activity?.scheduledId ?? 0;
@@ -153,7 +159,7 @@ export function cancelActivity(namespace: Namespace, execution: Execution, seq: 
 
 function timeOut(namespace: Namespace, execution: Execution, activity: PendingActivity, type: TimeoutType): void {
   const failure: ProtoFailure = {
-    message: `activity ${type === 'HEARTBEAT' ? 'Heartbeat' : type === 'START_TO_CLOSE' ? 'StartToClose' : type === 'SCHEDULE_TO_CLOSE' ? 'ScheduleToClose' : 'ScheduleToStart'} timeout`,
+    message: `activity ${timeoutNames[type]} timeout`,
     source: 'Server',
     timeoutFailureInfo: {
       timeoutType: timeoutTypes[type],
@@ -201,7 +207,7 @@ function retryOrEnd(
   });
 }
 
-/** How long the next attempt waits, or why there is none. */
+/** Milliseconds until the next attempt, or the reason why there is none. */
 function nextAttempt(namespace: Namespace, activity: PendingActivity, failure: ProtoFailure): number | RetryState {
   const { retry, attempt, scheduleToCloseMs, scheduledMs, cancelRequestedId } = activity;
   if (cancelRequestedId !== null) return 'CANCEL_REQUESTED';
@@ -212,16 +218,14 @@ function nextAttempt(namespace: Namespace, activity: PendingActivity, failure: P
   if (nonRetryable || failure.canceledFailureInfo || failure.terminatedFailureInfo) return 'NON_RETRYABLE_FAILURE';
   if (activity.isPaused) return 0;
   if (retry.attempts > 0 && attempt >= retry.attempts) return 'MAXIMUM_ATTEMPTS_REACHED';
-  const own = nextRetryDelay
-    ? fromDuration({ seconds: Number(nextRetryDelay.seconds ?? 0), nanos: nextRetryDelay.nanos ?? 0 })
-    : undefined;
+  const own = nextRetryDelay ? msOf(nextRetryDelay) : undefined;
   if (own !== undefined && own <= 0) return 'TIMEOUT';
   const delay = own ?? Math.min(retry.initialMs * retry.coefficient ** (attempt - 1), retry.maximumMs);
   const isTooLate = scheduleToCloseMs !== null && namespace.scheduler.now + delay > scheduledMs + scheduleToCloseMs;
   return isTooLate ? 'TIMEOUT' : delay;
 }
 
-/** The start of an attempt is written with its end. */
+/** Removes the activity. The event for the start of its last attempt is written only now. */
 function end(execution: Execution, activity: PendingActivity, wasStarted = true): void {
   execution.activities.delete(activity.scheduledId);
   if (!wasStarted) return;

@@ -1,4 +1,4 @@
-// How runs end.
+// Closing runs.
 import type { Payload } from '@temporalio/common';
 import type { Attributes, EventKind } from '../sdk/history.js';
 import type { Execution, Status } from './execution.js';
@@ -9,7 +9,7 @@ import { tellParent } from './other-runs.js';
 import { failedCauses, scheduleTask } from './scheduling.js';
 import type { Update } from './updates.js';
 
-/** The server starts no two runs of an id within a second. */
+/** Two runs of one id start at least this far apart. */
 const shortestLifeMs = 1_000;
 
 export function continueAsNew(
@@ -58,12 +58,12 @@ export function continueAsNew(
   }
 }
 
-/** An update that the run before has not seen. */
+/** Passes on an update that the previous run has not seen. */
 function admitAgain(execution: Execution, { waiting, identity, ...given }: Update): void {
   execution.updates.admit(given, identity).waiting.push(...waiting);
 }
 
-/** Ends a run in the task that says so. Gives the updates that the run has not seen, for the next one. */
+/** Closes a run within its own task. Returns the updates that it has not seen, for the next run. */
 export function closeExecution<Kind extends EventKind>(
   namespace: Namespace,
   execution: Execution,
@@ -87,7 +87,7 @@ function markClosed(namespace: Namespace, execution: Execution, status: Status) 
   return unseen;
 }
 
-/** Ends a run from outside, whatever it does. */
+/** Closes a run from outside, whatever it is doing. */
 export function terminate(
   namespace: Namespace,
   execution: Execution,

@@ -1,14 +1,16 @@
-// What the server makes of the commands of a run (service/history/api/respondworkflowtaskcompleted).
+// How the server carries out commands (service/history/api/respondworkflowtaskcompleted).
 import type { Payload, ProtoFailure } from '@temporalio/common';
-import { type Command, type Duration, fromDuration } from '../sdk/activation.js';
+import type { Command } from '../sdk/activation.js';
 import type { Attributes } from '../sdk/history.js';
+import { msOf, type ProtoTime } from '../sdk/times.js';
 import { cancelActivity, scheduleActivity } from './activities.js';
+import { orderOf, type ScheduleActivity, scheduledAttributes } from './activity-orders.js';
 import { closeExecution, continueAsNew } from './closing.js';
-import type { ActivityOrder, Execution, Timer } from './execution.js';
-import { longOf } from './history.js';
+import type { Execution } from './execution.js';
+import { longOf, timeOf } from './history.js';
 import type { Namespace } from './namespace.js';
 import { signalOther, startChild } from './other-runs.js';
-import { tell } from './scheduling.js';
+import { startTimer } from './timers.js';
 
 type Sent = Record<string, unknown> & { seq: number };
 type Carry = (namespace: Namespace, execution: Execution, sent: Sent, completedId: number) => void;
@@ -16,28 +18,25 @@ type Carry = (namespace: Namespace, execution: Execution, sent: Sent, completedI
 // temporal.api.enums.v1.RetryState
 const policyNotSet = 5;
 
-/** By the name of the command. */
+/** One function for each kind of command. */
 const carriers: Record<string, Carry> = {
   scheduleActivity(namespace, execution, sent, completedId) {
-    const order = orderOf(sent, execution);
-    const id = execution.history.write(
-      'activityTaskScheduled',
-      scheduledAttributes(sent, order, completedId),
-      namespace.scheduler.now,
-    );
-    scheduleActivity(namespace, execution, order, id);
+    const about = scheduledAttributes(sent as unknown as ScheduleActivity, execution, completedId);
+    const id = execution.history.write('activityTaskScheduled', about, namespace.scheduler.now);
+    scheduleActivity(namespace, execution, orderOf(about), id);
   },
   requestCancelActivity(namespace, execution, { seq }, completedId) {
     cancelActivity(namespace, execution, seq, completedId);
   },
   startTimer(namespace, execution, { seq, startToFireTimeout }, completedId) {
-    const timerId = `${seq}`;
-    const ids = { workflowTaskCompletedEventId: longOf(completedId), timerId };
-    const about = { ...ids, startToFireTimeout: protoDuration(startToFireTimeout as Duration) };
-    const startedId = execution.history.write('timerStarted', about, namespace.scheduler.now);
-    const timer = { id: timerId, startedId };
-    execution.timers.set(timerId, timer);
-    fireAfter(namespace, execution, timer, fromDuration(startToFireTimeout as Duration));
+    const id = `${seq}`;
+    const ms = msOf(startToFireTimeout as ProtoTime);
+    const startedId = execution.history.write(
+      'timerStarted',
+      { timerId: id, startToFireTimeout: timeOf(ms), workflowTaskCompletedEventId: longOf(completedId) },
+      namespace.scheduler.now,
+    );
+    startTimer(namespace, execution, { id, startedId }, ms);
   },
   cancelTimer(namespace, execution, { seq }, completedId) {
     const timerId = `${seq}`;
@@ -108,7 +107,7 @@ const carriers: Record<string, Carry> = {
   continueAsNewWorkflowExecution: continueAsNew,
 };
 
-/** Of several ends the first counts. */
+/** Ignores commands after one that closes the run. */
 export function carryOut(
   namespace: Namespace,
   execution: Execution,
@@ -125,89 +124,6 @@ export function carryOut(
   if (userMetadata && written) written.userMetadata = userMetadata;
 }
 
-const protoDuration = ({ seconds, nanos }: Duration) => ({ seconds: longOf(seconds), nanos });
-const optional = (given: unknown) => (given ? { ...protoDuration(given as Duration) } : undefined);
-const optionalMs = (given: unknown): number | null => (given ? fromDuration(given as Duration) : null);
-
-interface SentRetry {
-  initialInterval?: { seconds: unknown; nanos?: number };
-  maximumInterval?: { seconds: unknown; nanos?: number };
-  backoffCoefficient?: number;
-  maximumAttempts?: number;
-}
-
-const msOfInterval = (given: SentRetry['initialInterval']): number | undefined =>
-  given && Number(given.seconds ?? 0) * 1_000 + Math.round((given.nanos ?? 0) / 1e6);
-
-function orderOf(sent: Sent, execution: Execution): ActivityOrder {
-  const { initialInterval, maximumInterval, backoffCoefficient, maximumAttempts } = (sent.retryPolicy ??
-    {}) as SentRetry;
-  const initialMs = msOfInterval(initialInterval) || 1_000;
-  const scheduleToCloseMs = optionalMs(sent.scheduleToCloseTimeout);
-  const startToCloseMs = Math.min(
-    optionalMs(sent.startToCloseTimeout) ?? Number.POSITIVE_INFINITY,
-    scheduleToCloseMs ?? Number.POSITIVE_INFINITY,
-  );
-  return {
-    seq: sent.seq,
-    activityId: sent.activityId as string,
-    activityType: sent.activityType as string,
-    arguments: sent.arguments as Payload[],
-    headers: sent.headers as Record<string, Payload>,
-    taskQueue: (sent.taskQueue as string) || execution.taskQueue,
-    retry: {
-      initialMs,
-      coefficient: backoffCoefficient || 2,
-      attempts: maximumAttempts ?? 0,
-      maximumMs: msOfInterval(maximumInterval) || 100 * initialMs,
-    },
-    heartbeatMs: optionalMs(sent.heartbeatTimeout),
-    scheduleToStartMs: optionalMs(sent.scheduleToStartTimeout) ?? scheduleToCloseMs,
-    scheduleToCloseMs,
-    startToCloseMs,
-    priority: (sent.priority as { priorityKey?: number } | undefined)?.priorityKey ?? 3,
-  };
-}
-
-const durationOf = (ms: number) => ({ seconds: longOf(Math.floor(ms / 1_000)), nanos: (ms % 1_000) * 1_000_000 });
-
-function scheduledAttributes(
-  sent: Sent,
-  order: ActivityOrder,
-  completedId: number,
-): Attributes<'activityTaskScheduled'> {
-  const { initialMs, coefficient, maximumMs, attempts } = order.retry;
-  return {
-    activityId: order.activityId,
-    activityType: { name: order.activityType },
-    taskQueue: { name: order.taskQueue },
-    header: { fields: order.headers },
-    input: { payloads: order.arguments },
-    scheduleToCloseTimeout: optional(sent.scheduleToCloseTimeout) ?? null,
-    scheduleToStartTimeout: order.scheduleToStartMs === null ? null : durationOf(order.scheduleToStartMs),
-    startToCloseTimeout: durationOf(order.startToCloseMs),
-    heartbeatTimeout: optional(sent.heartbeatTimeout) ?? null,
-    workflowTaskCompletedEventId: longOf(completedId),
-    retryPolicy: {
-      initialInterval: durationOf(initialMs),
-      maximumInterval: durationOf(maximumMs),
-      backoffCoefficient: coefficient,
-      maximumAttempts: attempts,
-    },
-    priority: (sent.priority as Attributes<'activityTaskScheduled'>['priority']) ?? null,
-  };
-}
-
-export function fireAfter(namespace: Namespace, execution: Execution, timer: Timer, ms: number): void {
-  namespace.scheduler.after(ms, () => fire(namespace, execution, timer));
-}
-
-function fire(namespace: Namespace, execution: Execution, timer: Timer): void {
-  if (!execution.isOpen || execution.timers.get(timer.id) !== timer) return;
-  execution.timers.delete(timer.id);
-  tell(namespace, execution, 'timerFired', { timerId: timer.id, startedEventId: longOf(timer.startedId) });
-}
-
 function forgetNulls(fields: Record<string, Payload>): void {
   for (const [name, { data }] of Object.entries(fields)) {
     const text = Buffer.from(data ?? []).toString();
@@ -215,7 +131,7 @@ function forgetNulls(fields: Record<string, Payload>): void {
   }
 }
 
-/** sdk-core notes each patch in a search attribute of its own. */
+/** Adds the patch to the search attribute that lists the patches of a run, as sdk-core does. */
 function noteVersion(execution: Execution, patchId: string, completedId: number, ms: number): void {
   const known = Buffer.from(execution.searchAttributes.TemporalChangeVersion?.data ?? Buffer.from('[]')).toString();
   const versions = [...(JSON.parse(known) as string[]), patchId];

@@ -1,4 +1,4 @@
-// The end of a workflow task (service/history/api/respondworkflowtaskcompleted).
+// Completing and failing workflow tasks (service/history/api/respondworkflowtaskcompleted).
 import type { ProtoFailure } from '@temporalio/common';
 import type { Command } from '../sdk/activation.js';
 import { carryOut } from './commands.js';
@@ -15,24 +15,23 @@ import {
   writeStarted,
 } from './scheduling.js';
 
-/** What a worker has done. False: too late, and without effect. */
+/** Applies the commands of a task. Returns false if the task is no longer current; then nothing happens. */
 export function completeTask(
   namespace: Namespace,
   { execution, number }: StartedTask,
   poller: Poller,
   commands: readonly Command[],
 ): boolean {
-  const { task, history, updates } = execution;
+  const { task, history } = execution;
   if (!task || task.number !== number) return false;
-  execution.sticky = poller;
-  if (isOnlyRefusal(task, commands)) {
-    execution.task = null;
-    for (const command of commands) carryOut(namespace, execution, command, 0);
-    goOn(namespace, execution);
-    return true;
-  }
   if (closes(commands) && history.hasBuffered && !commands.some(takesBack(execution))) {
     failByServer(namespace, execution, task);
+    return true;
+  }
+  execution.sticky = poller;
+  if (isOnlyRefusal(task, commands)) {
+    for (const command of commands) carryOut(namespace, execution, command, 0);
+    endTask(namespace, execution);
     return true;
   }
   if (!task.isWritten) {
@@ -48,18 +47,18 @@ export function completeTask(
   execution.attempt = 1;
   execution.closeAttempted = false;
   for (const command of commands) carryOut(namespace, execution, command, completedId);
-  execution.task = null;
-  if (execution.isOpen) updates.rejectUnprocessed();
-  goOn(namespace, execution);
+  endTask(namespace, execution);
   return true;
 }
 
-/** After a task: the next one at once, on the same worker, if something has come meanwhile. */
-function goOn(namespace: Namespace, execution: Execution): void {
+/** If something arrived during the task, the next task starts at once on the same worker. */
+function endTask(namespace: Namespace, execution: Execution): void {
+  const { sticky, history, updates } = execution;
+  execution.task = null;
   if (!execution.isOpen) return;
-  const { sticky } = execution;
-  if (execution.history.hasBuffered) scheduleTask(namespace, execution);
-  else if (execution.updates.isAnyAdmitted) scheduleTask(namespace, execution, { isSpeculative: true });
+  updates.rejectUnprocessed();
+  if (history.hasBuffered) scheduleTask(namespace, execution);
+  else if (updates.isAnyAdmitted) scheduleTask(namespace, execution, { isSpeculative: true });
   else return;
   if (sticky && !namespace.matching.isGone(sticky)) startTask(namespace, execution, sticky);
 }
@@ -70,10 +69,10 @@ const ends = [
   'cancelWorkflowExecution',
   'continueAsNewWorkflowExecution',
 ];
-export const closes = (commands: readonly Command[]): boolean =>
+const closes = (commands: readonly Command[]): boolean =>
   commands.some((command) => ends.some((end) => end in command));
 
-/** Does this command cancel the timer whose firing is all that has come? */
+/** Does this command cancel a timer whose firing is the only buffered event? */
 const takesBack =
   (execution: Execution) =>
   (command: Command): boolean => {
@@ -89,7 +88,7 @@ const isOnlyRefusal = (task: WorkflowTask, commands: readonly Command[]): boolea
     ({ updateResponse }) => (updateResponse as { rejected?: unknown } | undefined)?.rejected !== undefined,
   );
 
-/** The run wanted to end, and did not know all that had come (UnhandledCommand). */
+/** The run tried to close, but there are events it has not seen (UnhandledCommand). */
 function failByServer(namespace: Namespace, execution: Execution, task: WorkflowTask): void {
   execution.updates.abortSent();
   writeFailed(execution, task, namespace.scheduler.now, { cause: failedCauses.UNHANDLED_COMMAND });
@@ -100,7 +99,7 @@ function failByServer(namespace: Namespace, execution: Execution, task: Workflow
   scheduleTask(namespace, execution);
 }
 
-/** The worker could not do it. */
+/** The worker reports that the task failed. */
 export function failTask(namespace: Namespace, { execution, number }: StartedTask, failure: ProtoFailure): void {
   const { task } = execution;
   if (!task || task.number !== number) return;

@@ -3,7 +3,7 @@ import type { Attributes, Event, EventKind } from '../sdk/history.js';
 import { History } from './history.js';
 import { type Update, Updates } from './updates.js';
 
-/** The words of `temporal.api.enums.v1.WorkflowExecutionStatus`, by their numbers. */
+/** `temporal.api.enums.v1.WorkflowExecutionStatus` */
 export const statuses = {
   RUNNING: 1,
   COMPLETED: 2,
@@ -15,52 +15,50 @@ export const statuses = {
 } as const;
 export type Status = keyof typeof statuses;
 
-/** Who takes tasks. */
+/** A worker that polls for tasks. */
 export interface Poller {
   readonly identity: string;
 }
 
-/** A workflow task that waits for a worker, or that one has. */
+/** A workflow task that is scheduled or started. */
 export interface WorkflowTask {
-  /** Each has a number of its own: what comes for an earlier one comes too late. */
+  /** Unique, so that late answers to an earlier task are recognised. */
   number: number;
   attempt: number;
   scheduledMs: number;
   startedMs: number | null;
-  /** Of its events. Before they are written, those that they would have. */
+  /** Ids of its events: the real ones, or those that the events would get if they were written now. */
   scheduledId: number;
   startedId: number;
-  /** It leaves no events unless the run does something: the run is only asked for an update. */
+  /** Scheduled only for an update: if the run rejects it, no events are written. */
   isSpeculative: boolean;
   isWritten: boolean;
   suggestsContinueAsNew: boolean;
 }
 
-/** What `scheduleActivity` has asked for. */
+/** The options of a scheduled activity. */
 export interface ActivityOrder {
   seq: number;
   activityId: string;
   activityType: string;
   arguments: Payload[];
-  headers: Record<string, Payload>;
   taskQueue: string;
   retry: { initialMs: number; coefficient: number; maximumMs: number; attempts: number };
   heartbeatMs: number | null;
   scheduleToStartMs: number | null;
   scheduleToCloseMs: number | null;
   startToCloseMs: number;
-  priority: number;
 }
 
-/** An activity whose end is in no history yet. */
+/** An activity that has not ended. */
 export interface PendingActivity extends ActivityOrder {
   scheduledId: number;
   scheduledMs: number;
-  /** When this attempt was scheduled. */
+  /** When the current attempt was scheduled. */
   attemptMs: number;
   attempt: number;
   state: 'scheduled' | 'started' | 'backoff';
-  /** Changes with each attempt, pause and reset: what comes for an earlier one comes too late. */
+  /** Changes with each attempt, so that late answers to an earlier attempt are recognised. */
   stamp: number;
   startedMs: number;
   startedBy: Poller | null;
@@ -76,30 +74,29 @@ export interface Timer {
   startedId: number;
 }
 
-/** One run, as the server knows it. */
+/** The server's state of one run. */
 export class Execution {
   readonly history = new History();
   readonly updates = new Updates();
   readonly activities = new Map<number, PendingActivity>();
   readonly timers = new Map<string, Timer>();
-  readonly children = new Map<number, { workflowId: string; runId: string; startedId: number }>();
+  readonly children = new Map<number, { workflowId: string; runId: string }>();
   status: Status = 'RUNNING';
   closedMs: number | null = null;
   task: WorkflowTask | null = null;
   attempt = 1;
-  /** The worker that has the run in its memory. */
+  /** The worker that has the run in its cache. */
   sticky: Poller | null = null;
-  /** The run tried to end in its last task, and events had come meanwhile. */
+  /** The last task tried to close the run, but there were events it had not seen. */
   closeAttempted = false;
   isCancelRequested = false;
   memo: Record<string, Payload>;
   searchAttributes: Record<string, Payload>;
-  details = '';
   parent: { execution: Execution; initiatedId: number } | null = null;
   continuedTo: string | null = null;
-  /** Its first task is not due yet. */
+  /** The first task is not due yet. */
   isDelayed = false;
-  /** Signals whose senders may send them again. */
+  /** Request ids of signals, to recognise repeated requests. */
   readonly requestIds = new Set<string>();
 
   readonly workflowId: string;
@@ -132,28 +129,28 @@ export class Execution {
     return this.started.firstExecutionRunId ?? '';
   }
 
-  /** Of what happens outside of a task: it waits while one is under way. */
+  /** Records an event from outside a workflow task: at once, or buffered while a task is running. */
   record<Kind extends EventKind>(kind: Kind, attributes: Attributes<Kind>, ms: number): void {
     if (this.task?.startedMs) this.history.buffer(kind, attributes, ms);
     else this.history.write(kind, attributes, ms);
   }
 }
 
-/** What a worker gets of a run. */
+/** A workflow task as a worker receives it. */
 export interface StartedTask {
   execution: Execution;
   number: number;
-  /** The whole history, with the events that this task has or would have. */
+  /** The whole history. For a task that is not written yet, it ends with the events the task would get. */
   events: readonly Event[];
   updates: readonly Update[];
   startedMs: number;
   startedId: number;
-  /** Of the last event that stays, whatever becomes of the task. */
+  /** The last event that is really written. */
   writtenId: number;
   continueAsNewSuggested: boolean;
 }
 
-/** What a worker gets of an activity. */
+/** An activity task as a worker receives it. */
 export interface StartedActivity {
   execution: Execution;
   activity: PendingActivity;

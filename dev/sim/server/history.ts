@@ -1,17 +1,19 @@
 import protobuf from 'protobufjs';
 import type { Attributes, Event, EventKind } from '../sdk/history.js';
+import { toTime } from '../sdk/times.js';
 
-/** A number as the protocol has it. */
+/** A number in the form of the protocol. */
 export const longOf = (value: number): NonNullable<Event['eventId']> => longs.fromNumber(value);
 
 const longs = protobuf.util.Long as unknown as { fromNumber(value: number): NonNullable<Event['eventId']> };
 
-export const timestampOf = (ms: number) => ({
-  seconds: longOf(Math.floor(ms / 1_000)),
-  nanos: (ms % 1_000) * 1_000_000,
-});
+/** A time or a duration in the form of the protocol. */
+export function timeOf(ms: number) {
+  const { seconds, nanos } = toTime(ms);
+  return { seconds: longOf(seconds), nanos };
+}
 
-/** The events of a run. While a workflow task is under way, what happens elsewhere waits for its end, as the server has it. */
+/** The events of a run. Events from outside are buffered while a workflow task is running, as on the server. */
 export class History {
   readonly events: Event[] = [];
   #buffered: Event[] = [];
@@ -34,19 +36,19 @@ export class History {
     this.#buffered.push(eventOf(kind, attributes, ms));
   }
 
-  /** The ends of activities and children come last: the server puts them behind what they may depend on. */
+  /** Appends the buffered events. As on the server, events that close an activity or a child come last. */
   flush(): void {
     const waiting = this.#buffered.splice(0);
     for (const event of waiting) if (!isEnd(event)) this.#number(event);
     for (const event of waiting) if (isEnd(event)) this.#number(event);
   }
 
-  /** Takes a buffered event back: the timer that it tells of was cancelled meanwhile. */
+  /** Drops buffered events, such as the firing of a timer that was cancelled after it fired. */
   forget(which: (event: Event) => boolean): void {
     this.#buffered = this.#buffered.filter((event) => !which(event));
   }
 
-  /** Is nothing but this buffered? */
+  /** Is anything buffered, and do all buffered events match? */
   holdsOnly(which: (event: Event) => boolean): boolean {
     return this.#buffered.length > 0 && this.#buffered.every(which);
   }
@@ -55,7 +57,7 @@ export class History {
     return this.#buffered.splice(0);
   }
 
-  /** Begins with these events of another run. */
+  /** Replaces the events with those of another run. */
   take(events: readonly Event[]): void {
     this.events.splice(0, this.events.length, ...events);
     for (const event of events) this.#noteStart(event);
@@ -77,7 +79,7 @@ export class History {
 }
 
 const eventOf = (kind: EventKind, attributes: object, ms: number): Event => ({
-  eventTime: timestampOf(ms),
+  eventTime: timeOf(ms),
   [`${kind}EventAttributes`]: attributes,
 });
 
@@ -87,7 +89,7 @@ interface Ended {
   startedEventId?: unknown;
 }
 
-/** Of an activity its scheduling, of a child the command that started it. */
+/** The id of the event that scheduled the activity or initiated the child. */
 const subjectOf = (about: Ended): number => Number(about.scheduledEventId ?? about.initiatedEventId);
 
 const endOf = (event: Event): Ended | null | undefined =>

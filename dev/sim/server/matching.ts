@@ -1,10 +1,10 @@
 import type { Scheduler } from '../clock/scheduler.js';
 import type { Poller, StartedActivity, StartedTask } from './execution.js';
 
-/** Each task queue has two halves. */
+/** A task queue holds tasks of both kinds separately. */
 export type TaskKind = 'workflow' | 'activity';
 
-/** A worker process, as task queues know it. */
+/** A worker process that polls task queues. */
 export interface Worker extends Poller {
   takeWorkflowTask(task: StartedTask): void;
   takeActivity(activity: StartedActivity): void;
@@ -15,10 +15,10 @@ export interface Waiting {
   start: (poller: Poller) => void;
 }
 
-/** After its last poll a worker counts as there for so long. */
+/** How long a worker counts as present after its last poll. */
 const rememberedMs = 10_000;
 
-/** Task queues: hands out what waits to workers that poll. */
+/** The task queues: hands tasks to polling workers. */
 export class Matching {
   readonly #scheduler: Scheduler;
   readonly #latencyMs: () => number;
@@ -32,7 +32,7 @@ export class Matching {
     this.#latencyMs = latencyMs;
   }
 
-  /** From now on the worker takes what is in this queue. */
+  /** The worker starts polling this queue. */
   poll(kind: TaskKind, name: string, worker: Worker): void {
     const queue = `${kind} ${name}`;
     this.#workers.set(worker.identity, worker);
@@ -46,14 +46,14 @@ export class Matching {
     this.#pollers.get(`${kind} ${name}`)?.delete(worker);
   }
 
-  /** The worker has died: the server notices only that it polls no more. */
+  /** The worker has died. The server only notices that it has stopped polling. */
   lose(worker: Worker): void {
     for (const pollers of this.#pollers.values()) pollers.delete(worker);
     this.#workers.delete(worker.identity);
     this.#goneAt.set(worker, this.#scheduler.now);
   }
 
-  /** The worker says that it leaves. What it has begun it may end. */
+  /** The worker shuts down and tells the server. It may finish the tasks it has. */
   signOff(worker: Worker): void {
     for (const pollers of this.#pollers.values()) pollers.delete(worker);
     this.#goneAt.set(worker, this.#scheduler.now - rememberedMs);
@@ -63,7 +63,7 @@ export class Matching {
     return this.#pollersOf(`${kind} ${name}`);
   }
 
-  /** Has the server noticed that this worker polls no more? */
+  /** Does the server know that this worker no longer polls? */
   isGone(poller: Poller): boolean {
     const goneAt = this.#goneAt.get(poller);
     return goneAt !== undefined && this.#scheduler.now - goneAt >= rememberedMs;
@@ -73,7 +73,7 @@ export class Matching {
     this.#hand(`${kind} ${name}`, waiting);
   }
 
-  /** Only this worker may have it. */
+  /** For tasks that only this worker may take. */
   giveTo(poller: Poller, isWanted: () => boolean, start: () => void): void {
     this.#scheduler.after(this.#latencyMs(), () => {
       if (isWanted() && this.#workers.has(poller.identity)) start();

@@ -3,17 +3,17 @@ import type { Execution } from './execution.js';
 import { grpcError } from './grpc.js';
 import { Matching } from './matching.js';
 
-/** How long things take that the server does by itself, in milliseconds. */
+/** Milliseconds that the server takes for its own work. */
 export type Latencies = (what: 'match' | 'transfer') => number;
 
-/** The runs of one namespace, and what they share. */
+/** The runs of one namespace, with their task queues and counters. */
 export class Namespace {
   readonly scheduler: Scheduler;
   readonly matching: Matching;
   readonly latencyMs: Latencies;
   readonly #runs = new Map<string, Execution[]>();
   readonly #counts = new Map<string, number>();
-  readonly #watchers: ((execution: Execution) => void)[] = [];
+  readonly #watchers = new Map<Execution, (() => void)[]>();
   #numbers = 0;
 
   constructor(scheduler: Scheduler, latencyMs: Latencies) {
@@ -22,7 +22,7 @@ export class Namespace {
     this.matching = new Matching(scheduler, () => latencyMs('match'));
   }
 
-  /** How often a rule of the server has been met. */
+  /** How often each rule of the server has applied. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
@@ -46,12 +46,16 @@ export class Namespace {
     this.#runs.set(execution.workflowId, [...runs, execution]);
   }
 
-  onClose(watcher: (execution: Execution) => void): void {
-    this.#watchers.push(watcher);
+  /** Resolves when the run closes. */
+  closing(execution: Execution): Promise<void> {
+    return new Promise((resolve) => {
+      this.#watchers.set(execution, [...(this.#watchers.get(execution) ?? []), resolve]);
+    });
   }
 
   closed(execution: Execution): void {
-    for (const watcher of this.#watchers) watcher(execution);
+    for (const tell of this.#watchers.get(execution) ?? []) tell();
+    this.#watchers.delete(execution);
   }
 
   /** Runs of this id, oldest first. */

@@ -1,10 +1,10 @@
-// How runs begin.
+// Starting runs.
 import type { Payload } from '@temporalio/common';
 import type { Attributes } from '../sdk/history.js';
 import { Execution } from './execution.js';
 import type { Namespace } from './namespace.js';
 
-/** What a start says. */
+/** The request to start a run. */
 export interface StartRequest {
   workflowId: string;
   type: string;
@@ -17,7 +17,7 @@ export interface StartRequest {
   summary?: Payload | null;
 }
 
-/** A new first run of this id. Its first task is scheduled unless signals come with the start. */
+/** Creates the first run of a chain. The caller schedules its first task. */
 export function beginExecution(namespace: Namespace, request: StartRequest): Execution {
   const { workflowId, type, taskQueue, input, memo = {}, searchAttributes = {}, headers = {} } = request;
   const runId = namespace.newRunId();

@@ -9,7 +9,7 @@ import { scheduleTask, signal, tell } from './scheduling.js';
 
 type Sent = Record<string, unknown>;
 
-/** The server carries such things over from one run to the other a moment later. */
+/** The server passes signals and child starts on after a short delay. */
 const carryMs = (namespace: Namespace): number => namespace.latencyMs('transfer');
 
 export function signalOther(namespace: Namespace, execution: Execution, sent: Sent, completedId: number): void {
@@ -67,7 +67,7 @@ export function startChild(namespace: Namespace, execution: Execution, sent: Sen
     namespace.scheduler.now,
   );
   namespace.scheduler.after(carryMs(namespace), () => {
-    // A child that is to outlive its parent starts even when that has ended meanwhile.
+    // A child with the policy ABANDON starts even if its parent has closed in the meantime.
     if (!execution.isOpen && parentClosePolicy !== 2) return;
     const isTaken =
       namespace.openRun(workflowId) !== undefined ||
@@ -88,7 +88,7 @@ export function startChild(namespace: Namespace, execution: Execution, sent: Sen
     });
     child.parent = { execution, initiatedId };
     if (execution.isOpen) {
-      execution.children.set(initiatedId, { workflowId, runId, startedId: 0 });
+      execution.children.set(initiatedId, { workflowId, runId });
       tell(namespace, execution, 'childWorkflowExecutionStarted', { ...ids, workflowExecution: { workflowId, runId } });
     }
     scheduleTask(namespace, child);
@@ -110,7 +110,7 @@ const childEvents: Partial<
   TERMINATED: 'childWorkflowExecutionTerminated',
 };
 
-/** Tells the run that started this one as a child that it has ended. A child that continues as new has not. */
+/** Reports the end of a child to its parent. Continuing as new is not an end. */
 export function tellParent(namespace: Namespace, child: Execution): void {
   const { parent, status, type, workflowId, runId } = child;
   const kind = childEvents[status];

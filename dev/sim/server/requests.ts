@@ -1,4 +1,4 @@
-// What clients and operators ask of the namespace. Each is done at one instant; errors are those of gRPC.
+// Requests of clients. Each takes effect at once; errors are gRPC errors.
 import type { DoUpdate } from '../sdk/activation.js';
 import { terminate } from './closing.js';
 import type { Execution } from './execution.js';
@@ -8,7 +8,7 @@ import { beginExecution, type StartRequest } from './opening.js';
 import { type SignalRequest, scheduleTask, signal, tell } from './scheduling.js';
 import { type Outcome, outcomeOf } from './updates.js';
 
-/** What is to become of a start whose id has had a run before. */
+/** What to do if the workflow id already has a run. */
 export interface Policies {
   reuse: 'ALLOW_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY' | 'REJECT_DUPLICATE';
   conflict: 'FAIL' | 'USE_EXISTING' | 'TERMINATE_EXISTING';
@@ -49,7 +49,7 @@ export function requestCancel(
   tell(namespace, execution, 'workflowExecutionCancelRequested', about);
 }
 
-/** The end of the update, which may be long. */
+/** Resolves with the outcome of the update. */
 export function update(
   namespace: Namespace,
   execution: Execution,

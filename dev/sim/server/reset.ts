@@ -1,20 +1,22 @@
-// An operator resets a run to one of its tasks (service/history/ndc/workflow_resetter.go).
+// Resetting a run to one of its workflow tasks (service/history/ndc/workflow_resetter.go).
 import type { ProtoFailure } from '@temporalio/common';
 import type { DoUpdate } from '../sdk/activation.js';
 import { type Attributes, attributesOf, type Event } from '../sdk/history.js';
+import { msOf } from '../sdk/times.js';
 import { scheduleActivity } from './activities.js';
+import { orderOf } from './activity-orders.js';
 import { terminate } from './closing.js';
 import type { ActivityOrder, Execution } from './execution.js';
 import { longOf } from './history.js';
 import type { Namespace } from './namespace.js';
 import { openExecution } from './opening.js';
-import { orderFrom, startTimerAgain } from './rebuilding.js';
 import { failedCauses, scheduleTask } from './scheduling.js';
+import { startTimer } from './timers.js';
 import type { Outcome } from './updates.js';
 
 /**
- * A new run with the history until before the end of the task that ended with this event. What came later as a message comes again; the
- * rest is done anew. The open run of this id is terminated.
+ * Starts a new run with the history up to a workflow task. `finishedId`: the event that ended this task. Signals and
+ * updates from later events are applied again; everything else is done anew. The open run of this id is terminated.
  */
 export function reset(namespace: Namespace, base: Execution, finishedId: number, reason: string): Execution {
   const kept = base.events.slice(0, finishedId - 1);
@@ -39,7 +41,7 @@ export function reset(namespace: Namespace, base: Execution, finishedId: number,
   return fresh;
 }
 
-/** Signals and updates from there on, also those that later runs of the same chain got. */
+/** Later signals and updates, including those of runs that this run continued as. */
 function laterMessages(namespace: Namespace, base: Execution, finishedId: number): Event[] {
   const later = base.events.slice(finishedId - 1);
   const pending = base.history.takeBuffered();
@@ -73,7 +75,7 @@ function bringAgain(namespace: Namespace, fresh: Execution, event: Event): void 
   admitWritten(fresh, request);
 }
 
-/** What the server knows of a run by its events. */
+/** Restores the state of a run from its events. */
 function rebuild(namespace: Namespace, fresh: Execution, events: readonly Event[]): void {
   fresh.history.take(events);
   const open = new Map<number, ActivityOrder>();
@@ -81,7 +83,7 @@ function rebuild(namespace: Namespace, fresh: Execution, events: readonly Event[
   for (const event of events) {
     const id = Number(event.eventId);
     const scheduled = attributesOf(event, 'activityTaskScheduled');
-    if (scheduled) open.set(id, orderFrom(scheduled));
+    if (scheduled) open.set(id, orderOf(scheduled));
     const ended =
       attributesOf(event, 'activityTaskCompleted') ??
       attributesOf(event, 'activityTaskFailed') ??
@@ -102,8 +104,13 @@ function rebuild(namespace: Namespace, fresh: Execution, events: readonly Event[
     takeChild(fresh, event);
   }
   for (const [id, order] of open) scheduleActivity(namespace, fresh, order, id);
-  for (const [id, event] of timers) startTimerAgain(namespace, fresh, id, event);
+  for (const [id, event] of timers)
+    startTimer(namespace, fresh, { id, startedId: Number(event.eventId) }, leftMs(event, namespace.scheduler.now));
 }
+
+/** Time until the timer would have fired in the earlier run. */
+const leftMs = ({ eventTime, timerStartedEventAttributes: timer }: Event, now: number): number =>
+  Math.max(0, msOf(eventTime) + msOf(timer?.startToFireTimeout) - now);
 
 function takeUpdate(fresh: Execution, event: Event): void {
   const admitted = attributesOf(event, 'workflowExecutionUpdateAdmitted')?.request;
@@ -127,7 +134,7 @@ function updateOf({ meta, input }: UpdateRequest): Omit<DoUpdate, 'runValidator'
   return { id, protocolInstanceId: id, name: name ?? '', input: args?.payloads ?? [], headers: header?.fields ?? {} };
 }
 
-/** An update that the history says was asked for. */
+/** Admits an update whose request is in the history. */
 function admitWritten(fresh: Execution, request: UpdateRequest): void {
   fresh.updates.admit(updateOf(request), request.meta?.identity ?? '').isInHistory = true;
 }
@@ -139,7 +146,6 @@ function takeChild(fresh: Execution, event: Event): void {
     fresh.children.set(Number(started.initiatedEventId), {
       workflowId: workflowId ?? '',
       runId: runId ?? '',
-      startedId: Number(event.eventId),
     });
   }
   const ended =

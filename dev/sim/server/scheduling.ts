@@ -1,13 +1,14 @@
-// Workflow tasks: when a run gets one, who does it, and how it is lost. The rules are those of service/history/workflow/workflow_task_state_machine.go.
+// How workflow tasks are scheduled, started and timed out
+// (service/history/workflow/workflow_task_state_machine.go).
 import type { Payload, ProtoFailure } from '@temporalio/common';
 import type { Attributes, Event, EventKind } from '../sdk/history.js';
 import type { Execution, Poller, StartedTask, WorkflowTask } from './execution.js';
-import { longOf, timestampOf } from './history.js';
+import { longOf, timeOf } from './history.js';
 import type { Namespace } from './namespace.js';
 
-/** How long a worker may have a task. */
+/** Time limit for a worker to complete a workflow task. */
 const startToCloseMs = 10_000;
-/** How long a task waits for the worker that has the run in its memory. */
+/** How long a task waits for the worker that has the run in its cache. */
 const stickyMs = 10_000;
 const manyEvents = 4_096;
 
@@ -15,7 +16,7 @@ const manyEvents = 4_096;
 export const failedCauses = { UNHANDLED_COMMAND: 1, WORKER: 14, FORCE_CLOSE_COMMAND: 17, RESET_WORKFLOW: 20 } as const;
 const timeoutTypes = { START_TO_CLOSE: 1, SCHEDULE_TO_START: 2 } as const;
 
-/** Gives the run a task, unless it has one. A speculative one leaves no events if the run does nothing. */
+/** Schedules a workflow task unless the run has one. A speculative task leaves no events if the run does nothing. */
 export function scheduleTask(namespace: Namespace, execution: Execution, { isSpeculative = false } = {}): void {
   if (execution.task || !execution.isOpen || execution.isDelayed) return;
   const { history } = execution;
@@ -44,7 +45,7 @@ export function scheduleTask(namespace: Namespace, execution: Execution, { isSpe
   dispatch(namespace, execution, task);
 }
 
-/** Writes what has happened outside of a task, and gives the run a task for it. */
+/** Records an event from outside a workflow task, and schedules a task for it. */
 export function tell<Kind extends EventKind>(
   namespace: Namespace,
   execution: Execution,
@@ -65,7 +66,7 @@ export interface SignalRequest {
   requestId?: string;
 }
 
-/** The same request twice is one signal. */
+/** A repeated request id counts once. */
 export function signal(namespace: Namespace, execution: Execution, request: SignalRequest): void {
   const { signalName, input, headers, identity, requestId } = request;
   if (requestId !== undefined) {
@@ -76,7 +77,7 @@ export function signal(namespace: Namespace, execution: Execution, request: Sign
   tell(namespace, execution, 'workflowExecutionSignaled', about);
 }
 
-/** A speculative task comes before any event that is written after it. */
+/** Writes the events of a speculative task, because another event is about to follow them. */
 export function settleSpeculative(execution: Execution): void {
   const { task } = execution;
   if (!task?.isSpeculative) return;
@@ -104,7 +105,7 @@ const startedAttributes = ({ scheduledId, suggestsContinueAsNew }: WorkflowTask)
   suggestContinueAsNew: suggestsContinueAsNew,
 });
 
-/** To the worker that has the run in its memory, if it lives; else to any. */
+/** Offers the task to the worker that has the run in its cache, or to any worker if that one is gone. */
 function dispatch(namespace: Namespace, execution: Execution, task: WorkflowTask): void {
   const { sticky } = execution;
   const isMine = () => execution.task?.number === task.number && task.startedMs === null;
@@ -125,7 +126,7 @@ function dispatch(namespace: Namespace, execution: Execution, task: WorkflowTask
 export function startTask(namespace: Namespace, execution: Execution, poller: Poller): void {
   const { task, history } = execution;
   if (!task || task.startedMs !== null) return;
-  // Events have come since: the task is an ordinary one now.
+  // Other events were written since the task was scheduled, so it becomes a normal task.
   if (!task.isWritten && task.scheduledId !== history.nextId) {
     Object.assign(task, { attempt: 1, isSpeculative: false, isWritten: true, scheduledMs: namespace.scheduler.now });
     execution.attempt = 1;
@@ -151,16 +152,16 @@ export function startTask(namespace: Namespace, execution: Execution, poller: Po
   namespace.matching.handTask(poller, startedTask);
 }
 
-/** The events that a task without any shows to its worker. */
+/** The events that a worker sees for a task whose own events are not written yet. */
 const unwritten = (task: WorkflowTask): Event[] => [
   {
     eventId: longOf(task.scheduledId),
-    eventTime: timestampOf(task.scheduledMs),
+    eventTime: timeOf(task.scheduledMs),
     workflowTaskScheduledEventAttributes: {},
   },
   {
     eventId: longOf(task.startedId),
-    eventTime: timestampOf(task.startedMs ?? 0),
+    eventTime: timeOf(task.startedMs ?? 0),
     workflowTaskStartedEventAttributes: startedAttributes(task),
   },
 ];
@@ -172,7 +173,7 @@ export function writeFailed(
   about: { cause: number; failure?: ProtoFailure },
 ): void {
   if (task.isSpeculative) settleSpeculative(execution);
-  if (!task.isWritten) return; // a repeated attempt leaves no events
+  if (!task.isWritten) return; // a repeated attempt is not recorded
   const ids = { scheduledEventId: longOf(task.scheduledId), startedEventId: longOf(task.startedId) };
   execution.history.write('workflowTaskFailed', { ...ids, ...about }, ms);
 }
@@ -199,7 +200,7 @@ function timeOut(
   scheduleTask(namespace, execution);
 }
 
-/** Only a task that no particular worker had to take counts as an attempt. */
+/** The attempt counts only if the task was not bound to one worker. */
 export function endAttempt(execution: Execution): void {
   if (execution.sticky) execution.attempt = 1;
   else execution.attempt += 1;

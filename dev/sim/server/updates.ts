@@ -4,15 +4,15 @@ import { grpcError } from './grpc.js';
 
 export type Outcome = { success: { payloads: Payload[] } } | { failure: ProtoFailure };
 
-/** An update that a run has been asked for. */
+/** An update request, and how far it has come. */
 export interface Update extends Omit<DoUpdate, 'runValidator'> {
   identity: string;
   state: 'admitted' | 'sent' | 'accepted' | 'completed';
   acceptedEventId: number | null;
-  /** A reset has written down that it was asked for. */
+  /** A reset has already written the request into the history. */
   isInHistory: boolean;
   outcome: Outcome | null;
-  /** Of those who wait for its end. */
+  /** Callers waiting for the outcome. */
   readonly waiting: Completion[];
 }
 
@@ -21,7 +21,10 @@ interface Completion {
   reject(error: Error): void;
 }
 
-/** The updates of a run: each id once. Which errors callers get is the server's table of reasons (service/history/workflow/update). */
+/**
+ * The updates of a run, by id. The errors that callers get follow the server's abort reasons
+ * (service/history/workflow/update).
+ */
 export class Updates {
   readonly #all = new Map<string, Update>();
 
@@ -47,7 +50,7 @@ export class Updates {
     return this.#ofState('admitted').length > 0;
   }
 
-  /** Those that a task takes along. */
+  /** Marks the admitted updates as sent with the task that is starting. */
   send(): Update[] {
     const sent = this.#ofState('admitted');
     for (const update of sent) update.state = 'sent';
@@ -60,29 +63,29 @@ export class Updates {
     for (const { resolve } of update.waiting.splice(0)) resolve(outcome);
   }
 
-  /** A rejected update leaves no trace: its id may come again. */
+  /** A rejected update leaves no trace, so its id can be used again. */
   reject(update: Update, failure: ProtoFailure): void {
     this.#all.delete(update.id);
     this.complete(update, { failure });
   }
 
-  /** A task ended without them. */
+  /** Rejects the updates that a completed task did not answer. */
   rejectUnprocessed(): void {
     for (const update of this.#ofState('sent')) this.reject(update, unprocessed);
   }
 
-  /** The task was lost: the next one takes them along. */
+  /** The task was lost, so the next task carries its updates. */
   sendAgain(): void {
     for (const update of this.#ofState('sent')) update.state = 'admitted';
   }
 
-  /** The server has failed the task: what the run may have seen is not sent again. */
+  /** The server failed the task. The run may have seen these updates, so they are not sent again. */
   abortSent(): void {
     const message = 'Unable to perform workflow execution update due to unexpected workflow task failure.';
     for (const update of this.#ofState('sent')) this.#abort(update, grpcError('FAILED_PRECONDITION', message));
   }
 
-  /** The run has ended. Gives those that the next run takes, if it continues as new. */
+  /** Ends all open updates of a closed run. Returns those to pass on to the next run if it continues as new. */
   close(continues: boolean): Update[] {
     for (const update of this.#ofState('accepted')) this.complete(update, { failure: closedBefore });
     const unseen = [...this.#ofState('admitted'), ...this.#ofState('sent')];
@@ -102,7 +105,7 @@ export class Updates {
   }
 }
 
-/** The end of an update. */
+/** Resolves with the outcome of an update. */
 export const outcomeOf = (update: Update): Promise<Outcome> =>
   new Promise((resolve, reject) => {
     if (update.outcome) resolve(update.outcome);

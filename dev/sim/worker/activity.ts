@@ -1,13 +1,13 @@
-// Stands in for `@temporalio/activity`.
+// Replaces `@temporalio/activity`.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Info } from '@temporalio/activity';
 
-/** An attempt that a worker carries out. */
+/** A running attempt of an activity. */
 export interface Attempt {
   info: Info;
   heartbeat(details: unknown): void;
   controller: AbortController;
-  /** Why it is cancelled. */
+  /** The reasons for its cancellation. */
   details: Record<string, boolean> | undefined;
 }
 
@@ -23,7 +23,7 @@ export const activityInfo = (): Info => current().info;
 export const heartbeat = (details?: unknown): void => current().heartbeat(details);
 export const cancellationSignal = (): AbortSignal => current().controller.signal;
 export const cancellationDetails = () => current().details;
-/** Only `cancelled` is asked for. */
+/** Only `cancelled` is used. */
 export const Context = {
   current: () => {
     const { controller } = current();

@@ -1,8 +1,8 @@
-// Does a run that is rebuilt do again what its history says?
+// Compares the commands of a rebuilt run with its history.
 import type { Command } from '../sdk/activation.js';
 import { attributesOf, type Event } from '../sdk/history.js';
 
-/** By the events that the server writes for them. */
+/** The command behind each kind of event. */
 const commandOf: Record<string, string> = {
   activityTaskScheduled: 'scheduleActivity',
   activityTaskCancelRequested: 'requestCancelActivity',
@@ -20,7 +20,7 @@ const commandOf: Record<string, string> = {
   workflowExecutionContinuedAsNew: 'continueAsNewWorkflowExecution',
 };
 
-/** The first command that differs from what the history tells of; null: none does. Answers of updates are not compared. */
+/** Describes the first difference; null if there is none. Results of updates are not compared. */
 export function differenceOf(commands: readonly Command[], done: readonly Event[]): string | null {
   const now = commands.flatMap((command) => said(command) ?? []);
   const then = done.flatMap((event) => recorded(event) ?? []);
@@ -48,7 +48,7 @@ function recorded(event: Event): string | undefined {
   return `${name} ${subjectOf(event)} ${textOf(input?.payloads ?? result?.payloads ?? [])}`;
 }
 
-/** The server notes patches in an attribute, too. */
+/** Is this the event that lists patches, which no command of the run asks for? */
 const isOfPatch = (event: Event): boolean => {
   const { searchAttributes } = attributesOf(event, 'upsertWorkflowSearchAttributes') ?? {};
   return 'TemporalChangeVersion' in (searchAttributes?.indexedFields ?? {});

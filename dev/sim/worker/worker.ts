@@ -26,7 +26,7 @@ export type ActivityFunctions = Record<string, (...args: never[]) => Promise<unk
 
 interface Cached {
   core: Core;
-  /** Of the last event that the run knows. */
+  /** The last event that the run has processed. */
   seenId: number;
 }
 
@@ -36,14 +36,14 @@ export interface WorkerParts {
   code: Code;
   /** By task queue. */
   activities: Record<string, ActivityFunctions>;
-  /** Milliseconds until the namespace has what the worker says. */
+  /** Milliseconds until a message of the worker reaches the server. */
   latencyMs: (what: 'workflowTask' | 'activity') => number;
   maxCachedRuns: number;
-  /** Told of tasks that the run could not do, and of runs whose code does something else than its history says. */
+  /** Called for failed workflow tasks, and for runs that do not repeat what their history says. */
   onProblem: (problem: string) => void;
 }
 
-/** A worker process. It remembers runs, and rebuilds those that it does not know, as the SDK's workers do. */
+/** A worker process. Like the SDK's workers it caches runs, and rebuilds others from their history. */
 export class SimulatedWorker implements Worker {
   readonly identity: string;
   readonly #parts: WorkerParts;
@@ -55,19 +55,19 @@ export class SimulatedWorker implements Worker {
     this.identity = parts.process.name;
   }
 
-  /** `workflowQueue`: whose workflows it runs; null: none. `queues`: whose activities it takes from the start. */
+  /** `workflowQueue`: null for a worker without workflows. `queues`: where it takes activities. */
   start(workflowQueue: string | null, queues: readonly string[] = Object.keys(this.#parts.activities)): void {
     const { namespace } = this.#parts;
     if (workflowQueue !== null) namespace.matching.poll('workflow', workflowQueue, this);
     for (const queue of queues) namespace.matching.poll('activity', queue, this);
   }
 
-  /** Ends in order: what it has is done, and the server knows that it takes no more. */
+  /** Shuts down in order: finishes what it has, and takes no new tasks. */
   leave(): void {
     this.#parts.namespace.matching.signOff(this);
   }
 
-  /** The process is gone at once. */
+  /** Dies at once. */
   kill(): void {
     this.#parts.process.kill();
     this.#parts.namespace.matching.lose(this);
@@ -75,7 +75,7 @@ export class SimulatedWorker implements Worker {
   }
 
   takeWorkflowTask(task: StartedTask): void {
-    // An event of its own: one run at a time has the thread.
+    // As a separate event, because only one run at a time may use the thread.
     this.#parts.namespace.scheduler.after(0, () => this.#whenAwake(() => this.#do(task)));
   }
 
@@ -118,7 +118,7 @@ export class SimulatedWorker implements Worker {
     });
   }
 
-  /** The least recently used ones go. */
+  /** Evicts the least recently used runs. */
   #remember(runId: string, cached: Cached): void {
     this.#cache.delete(runId);
     this.#cache.set(runId, cached);
@@ -128,7 +128,7 @@ export class SimulatedWorker implements Worker {
     }
   }
 
-  /** Runs the code over the history: it must do what it did before. */
+  /** Replays the history, and compares the commands with it. */
   async #rebuild({ workflowId, runId }: Execution, events: readonly Event[]): Promise<Cached> {
     const { code, namespace, onProblem } = this.#parts;
     const [started] = events;
@@ -146,7 +146,7 @@ export class SimulatedWorker implements Worker {
     return { core, seenId: last ? Number(last.started.eventId) + 1 + last.done.length : 0 };
   }
 
-  /** An event of its own, too. Rejects with what the handler throws. */
+  /** Rejects with what the query handler throws. */
   query(execution: Execution, name: string, args: unknown[]): Promise<unknown> {
     const { namespace } = this.#parts;
     return new Promise((resolve, reject) => {
@@ -234,7 +234,7 @@ export class SimulatedWorker implements Worker {
   }
 }
 
-/** What activities read of it. */
+/** Only the fields that our activities read. */
 function infoOf({ execution, activity }: StartedActivity): Info {
   const { activityId, activityType, attempt, taskQueue, heartbeat: heartbeatPayloads, heartbeatMs } = activity;
   const { workflowId, runId, type: workflowType } = execution;

@@ -1,4 +1,4 @@
-// Worker processes with the real activities, over simulated connections.
+// Worker processes with the real activities on simulated connections.
 import { Client, type ConnectionLike } from '@temporalio/client';
 import { createTemporalClock, passedAtServer } from '../../../src/activities/index.js';
 import type { WorkerConfig } from '../../../src/config.js';
@@ -21,7 +21,7 @@ export interface FleetParts extends Pick<WorkerParts, 'latencyMs' | 'maxCachedRu
   connect: (process: Process) => ConnectionLike;
 }
 
-/** Starts a worker process with all its activities and watches. */
+/** Starts a worker process, including its watches. */
 export function startWorker(name: string, parts: FleetParts): SimulatedWorker {
   const { namespace, service, config, code, connect, ...others } = parts;
   const process = new Process(name, namespace.scheduler);
@@ -38,7 +38,7 @@ export function startWorker(name: string, parts: FleetParts): SimulatedWorker {
       { config, rideApi, client },
       {
         server,
-        send: async () => ({ kind: 'answered', status: 200 }) as never,
+        send: () => Promise.reject(new Error('the simulation has no receivers of notices')),
         isLeaving: () => !process.isAlive,
         async serve(account) {
           const queue = watchQueueOf(config.taskQueue, account);

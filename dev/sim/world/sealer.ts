@@ -1,4 +1,4 @@
-// Stands in for `src/sealing/sealer.ts`: the same promises without threads, whose answers would come at real times.
+// Replaces `src/sealing/sealer.ts`, which encrypts on threads that finish at unpredictable times. This one does not encrypt.
 import { createHash } from 'node:crypto';
 import { FaretrailError } from '../../../src/domain/errors.js';
 import type { KeyRing } from '../../../src/sealing/key-ring.js';
@@ -11,9 +11,11 @@ const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).t
 
 export function createSealer([first]: KeyRing) {
   return {
-    /** Five parts, as a compact JWE has. */
-    seal: async (text: string, context?: string): Promise<string> =>
-      `${encoded({ alg: 'dir', enc: 'A256GCM', kid: first.kid, ctx: context })}..${encoded('iv')}.${encoded(text)}.${encoded('tag')}`,
+    /** Five parts, like a compact JWE. */
+    async seal(text: string, context?: string): Promise<string> {
+      const header = encoded({ alg: 'dir', enc: 'A256GCM', kid: first.kid, ctx: context });
+      return [header, '', encoded('iv'), encoded(text), encoded('tag')].join('.');
+    },
     async unseal(sealed: string, context?: string): Promise<string> {
       const [header = '', , , text = ''] = sealed.split('.');
       const read = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString());

@@ -1,4 +1,4 @@
-// The service: the operations of the sandbox, without sockets.
+// The service: the sandbox's operations, called without sockets.
 import { buffer } from 'node:stream/consumers';
 import { readIncomingJson } from '../../../src/contracts/json.js';
 import { RideApiUnreachable } from '../../../src/ride-api/errors.js';
@@ -10,7 +10,7 @@ import { currentProcess, type Process } from '../clock/process.js';
 
 export const serviceUrl = 'https://service.example';
 
-/** What may happen to a call on its way. */
+/** What can happen to a call in transit. */
 export interface Wire {
   latencyMs: () => number;
   fate: () => 'arrives' | 'requestLost' | 'answerLost';
@@ -18,11 +18,11 @@ export interface Wire {
 
 export interface Service {
   state: SandboxState;
-  /** A client of the service for the process that calls it. */
+  /** HTTP client for whichever process calls it. */
   http: Http;
 }
 
-/** How long a caller waits for an answer that does not come. */
+/** How long a caller waits for a missing answer. */
 const silentMs = 20_000;
 
 export function createService(process: Process, wire: Wire, options: SandboxOptions = {}): Service {
@@ -67,7 +67,7 @@ async function carryOut(
   return { status, headers: Object.fromEntries(kept), body: read?.value };
 }
 
-/** A form is written as a browser writes it. */
+/** Encodes a form as `fetch` does. */
 async function bodyOf({ body }: ApiRequest, headers: Record<string, string>): Promise<Buffer> {
   if (body === undefined || typeof body === 'string') return Buffer.from(body ?? '');
   const response = new Response(body as unknown as globalThis.FormData);

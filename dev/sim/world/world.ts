@@ -20,17 +20,17 @@ export interface WorldOptions {
   keepsTrace?: boolean;
 }
 
-/** Temporal, the service and one worker, on a virtual clock. Without faults so far. */
+/** Temporal, the service and one worker on a virtual clock. */
 export interface World {
   scheduler: Scheduler;
   namespace: Namespace;
   service: SandboxState;
-  /** Runs code as the service: it has a clock and timers of its own. */
+  /** Runs code in the process of the service, with its clock and timers. */
   asService: <T>(code: () => T) => T;
-  /** Runs code as a caller, who has a client. */
+  /** Runs code in the process of a caller, with a client. */
   asCaller: <T>(code: (client: Client) => T) => T;
   problems: readonly string[];
-  /** The worker process dies; another one starts so much later. */
+  /** Kills the worker process. Another one starts after `restMs`. */
   killWorker: (restMs: number) => void;
 }
 
