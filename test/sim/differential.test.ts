@@ -4,11 +4,9 @@ import { isLong } from '../support/long.js';
 import { type Course, runCourse } from '../support/sim/courses.js';
 import { startRealPlace, startSimulatedPlace } from '../support/sim/places.js';
 
-const seeds = process.env.ONLY
-  ? [Number(process.env.ONLY)]
-  : Array.from({ length: isLong ? 500 : 50 }, (_, at) => at + 1);
+const seeds = Array.from({ length: isLong ? 500 : 50 }, (_, at) => at + 1);
 
-/** One simulation at a time has the thread. */
+/** The last simulation that was queued. Only one at a time may use the thread. */
 let last: Promise<unknown> = Promise.resolve();
 function simulate(seed: number, workflowId: string): Promise<Course & { problems: string[] }> {
   const problems: string[] = [];

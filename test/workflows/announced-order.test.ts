@@ -23,9 +23,9 @@ import {
 } from '../support/order/time-skipping.js';
 import { patient } from '../support/patience.js';
 
-// What an order of four hours and eight statuses costs the service. Its run, its watched order with the default pace,
-// and the reader of published deliveries are those of production; the test gives the watch its turns, because a polling
-// activity would stop the clock of this server. A token belongs to the account, and an order on its own reads no receipt.
+// Counts the requests for an order of four hours with eight statuses. The run, the watched order with the default pace,
+// and the reader of published deliveries are the real ones. The test calls the watch itself, because a polling activity
+// would stop this server's clock. Tokens are not counted, as they belong to the account. An order alone reads no receipt.
 
 const account = toAccountName('business');
 const orderId = toOrderId('71000123');

@@ -17,9 +17,9 @@ export interface Forged extends Posted {
   isInvented: boolean;
   /** `otherBody`: it has the signature of another delivery. */
   flaw: (typeof forgedFlaws)[number];
-  /** By which an ingress that takes it names it. */
+  /** The id under which an ingress would accept it. */
   deliveryId: string;
-  /** Of the address that it was sent to. */
+  /** The generation of the address that it was sent to. */
   generation: string;
 }
 
@@ -29,18 +29,18 @@ export interface Forger {
   begin(): void;
   /** Resolves once all have been answered. */
   stop(): Promise<void>;
-  /** Sends some more until one is refused, for half a minute at most. */
+  /** Sends more deliveries until one is refused, for at most half a minute. */
   knock(): Promise<void>;
   sent: readonly Forged[];
 }
 
 const everyMs = 500;
-/** While no process answers, so that one that starts meets forged deliveries before genuine ones. */
+/** While no process answers, so that a new process receives forged deliveries before genuine ones. */
 const eagerlyMs = 100;
 const knocksForMs = 30_000;
-/** A new address is known so soon. */
+/** How soon the forger learns of a new address. */
 const refreshEveryMs = 500;
-/** No anchor is ever cancelled. A run that believed this word would end. */
+/** Anchors are never cancelled, so a run that believed this word would end. */
 const falseStatus = 'Cancelled';
 
 export function createForger(sandbox: SandboxControl): Forger {
@@ -93,7 +93,7 @@ export function createForger(sandbox: SandboxControl): Forger {
   };
 }
 
-/** Takes turns: each flaw about an invented order and an anchor, at the newest address and at older ones. */
+/** Alternates between flaws, between invented orders and anchors, and between the newest address and older ones. */
 function forge({ subscribers, write }: Forgery, n: number): { message: DeliveryMessage; forged: Forged } {
   const flaw = forgedFlaws[n % forgedFlaws.length] ?? 'unsigned';
   const round = Math.floor(n / forgedFlaws.length);

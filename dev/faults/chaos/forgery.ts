@@ -5,14 +5,14 @@ import { sandboxProducts } from '../../sandbox/ride/catalogue.js';
 
 type Subscriber = Awaited<ReturnType<SandboxControl['subscribers']>>[number];
 
-/** Makes deliveries as the service does. */
+/** Writes deliveries as the service does. */
 export interface Forgery {
   /** Oldest first; at least one. */
   subscribers: readonly Subscriber[];
   write(subscriber: Subscriber, tidings: Tidings, flaw?: DeliveryFlaw): DeliveryMessage;
 }
 
-/** Null: there is no subscription. */
+/** Returns null if there is no subscription. */
 export async function openForgeries(sandbox: SandboxControl): Promise<Forgery | null> {
   const subscribers = await sandbox.subscribers();
   if (subscribers.length === 0) return null;
@@ -24,7 +24,7 @@ export async function openForgeries(sandbox: SandboxControl): Promise<Forgery | 
   };
 }
 
-/** Makes deliveries for a stranger who knows address and secret of the newest subscription. Null: there is none. */
+/** Writes deliveries for a stranger who knows the address and the secret of the newest subscription, or null without one. */
 export async function openForgery(sandbox: SandboxControl): Promise<((tidings: Tidings) => DeliveryMessage) | null> {
   const forgery = await openForgeries(sandbox);
   const subscriber = forgery?.subscribers.at(-1);
@@ -35,8 +35,9 @@ export async function openForgery(sandbox: SandboxControl): Promise<((tidings: T
 export interface Posted {
   /** When it was sent, in milliseconds since the epoch. */
   at: number;
+  /** How long the answer took. */
   ms: number;
-  /** HTTP status; null: no answer. */
+  /** HTTP status, or null without an answer. */
   answer: number | null;
   acknowledgedAs?: string;
   /** Does a refusal say when to send again? */
@@ -48,10 +49,11 @@ const answerWithinMs = 10_000;
 /** Sends a delivery once. Never rejects. */
 export async function post({ url, headers, body }: DeliveryMessage): Promise<Posted> {
   const at = Date.now();
+  const began = performance.now();
   const request = { method: 'POST', body: body.toString(), headers, signal: AbortSignal.timeout(answerWithinMs) };
   const answer = await fetch(url, request).catch(() => null);
   const text = await answer?.text().catch(() => '');
-  const ms = Date.now() - at;
+  const ms = Math.round(performance.now() - began);
   if (!answer) return { at, ms, answer: null, saysWhen: false };
   const id = answer.status === 202 ? /"deliveryId":"([0-9a-f]+)"/.exec(text ?? '')?.[1] : undefined;
   return {

@@ -2,52 +2,52 @@ import type { Forged } from './forger.js';
 import type { ProvenAddresses } from './proven-addresses.js';
 import type { Verdict } from './verdict.js';
 
-// A delivery without a valid signature may be taken only by an ingress process that has neither verified nor refused
-// any at this address. It may reach a run only if the run of the subscription had not published, when that process
-// started, that deliveries to the address are signed. Then there are three ways:
+// An ingress process may accept a delivery without a valid signature only while it has neither verified nor refused a
+// delivery at that address. Such a delivery may reach a run only if the subscription's run had not published, before
+// the process started, that deliveries to the address are signed. So there are three cases:
 //
-//   no delivery at the address was verified yet    taken, and given to the run of its order
-//   published, and the memo read                   refused with 401
-//   published, and the memo not read yet           taken, then parked: a process has just started, or Temporal is down
+//   no delivery at the address has been verified    accepted, and passed to the order's run
+//   published, and the memo has been read           refused with 401
+//   published, but the memo has not been read       accepted, then parked: the process has just started, or Temporal is down
 //
-// An address whose secret was lost with an answer of the service takes all, since nothing can be verified there.
+// If the service's answer with the secret was lost, nothing can be verified at that address, and everything is accepted.
 
 /**
- * From the first answer of a process. It waits up to a second for the memo; on a busy machine its thread for Temporal
- * starts slowly.
+ * Time after the first answer of a process within which it must have read the memo. It waits for the memo for up to a
+ * second, but on a busy machine its connection to Temporal takes longer.
  */
 const readsWithinMs = 10_000;
-/** A fault of Temporal ends when the process is started or goes on. Until the server answers takes seconds. */
+/** A fault of Temporal counts as over when its process runs again. The server answers only some seconds later. */
 const recoversWithinMs = 20_000;
 
-/** What Temporal and the service hold at the end. */
+/** Traces of deliveries in Temporal and at the service after the run. */
 export interface Traces {
   /** Workflow ids. */
   runs: ReadonlySet<string>;
   /** Ids of the deliveries in all histories. */
   deliveries: ReadonlySet<string>;
-  /** Orders that were asked for at the service. */
+  /** Orders that were read at the service. */
   asked: ReadonlySet<string>;
 }
 
 interface About {
   traces: Traces;
   addresses: ProvenAddresses;
-  /** When the processes of the ingress started. */
+  /** Start times of the ingress processes. */
   starts: readonly number[];
-  /** Faults of Temporal. */
+  /** Periods in which Temporal was disturbed. */
   outages: readonly { beganAt: number; endedAt: number }[];
 }
 
-/** The run of a delivery that could not be checked when it came, and that the later check refused. */
+/** The run of a delivery that was accepted unchecked, and failed the check afterwards. */
 const parkedRunOf = ({ deliveryId }: Forged): string => `parked/business/${deliveryId}`;
 const orderRunOf = ({ orderId }: Forged): string => `order/business/${orderId}`;
 
-/** Ids of the runs of deliveries that the later check may have refused. One without an answer may have been taken. */
+/** Run ids of deliveries that may have been parked. One without an answer may have been accepted, too. */
 export const mayBeParked = (sent: readonly Forged[]): ReadonlySet<string> =>
   new Set(sent.filter(({ answer }) => answer === 202 || answer === null).map(parkedRunOf));
 
-/** Was every delivery without a valid signature refused, from the moment at which the ingress could know? */
+/** Checks that deliveries without a valid signature were refused from the moment when the ingress could know. */
 export function judgeForger(sent: readonly Forged[], { traces, addresses, starts, outages }: About): Verdict {
   const isParked = (one: Forged) => traces.runs.has(parkedRunOf(one));
   const isHeld = (one: Forged) => isParked(one) || traces.deliveries.has(one.deliveryId);
@@ -69,10 +69,10 @@ export function judgeForger(sent: readonly Forged[], { traces, addresses, starts
   return {
     problems: [
       ...(refused.length === 0 ? [`none of ${sent.length} forged deliveries was refused with 401`] : []),
-      ...summed(traced, 'were refused, and left a trace'),
-      ...summed(known, 'were taken by a process that knew that deliveries there are signed'),
+      ...summed(traced, 'were refused but left a trace'),
+      ...summed(known, 'were accepted by a process that knew that deliveries there are signed'),
       ...summed(published, 'reached a run, though the subscription had published that deliveries there are signed'),
-      ...summed(late, 'were taken by a process that had had the time to read the subscription'),
+      ...summed(late, 'were accepted by a process that had had time to read the subscription'),
       ...(isProven ? [] : ['the subscription ends without knowing that deliveries to its address are signed']),
       ...(strange.length > 0 ? [`forged deliveries were answered with ${strange[0]?.answer}: ${strange.length}`] : []),
       ...(silent.length > 0 ? [`${silent.length} refusals of forged deliveries do not say when to send again`] : []),
@@ -93,7 +93,7 @@ export function judgeForger(sent: readonly Forged[], { traces, addresses, starts
 
 const shown = 3;
 
-/** One line for all that break the same rule. */
+/** One line for all deliveries that break the same rule. */
 function summed(wrong: readonly Forged[], what: string): string[] {
   if (wrong.length === 0) return [];
   const examples = wrong.slice(0, shown).map(({ deliveryId, flaw, orderId, at, answer }) => {
@@ -103,11 +103,11 @@ function summed(wrong: readonly Forged[], what: string): string[] {
   return [`${wrong.length} forged deliveries ${what}: ${examples.join(', ')}`];
 }
 
-/** When the process that got the delivery had started. */
+/** Start time of the process that received the delivery. */
 const startBefore = ({ at }: Pick<Forged, 'at'>, starts: readonly number[]): number =>
   Math.max(Number.NEGATIVE_INFINITY, ...starts.filter((start) => start <= at));
 
-/** Had its process verified or refused a delivery at this address before? */
+/** Had the process already verified or refused a delivery at this address? */
 function isKnown(
   one: Forged,
   { refused, addresses, starts }: Pick<About, 'addresses' | 'starts'> & { refused: readonly Forged[] },
@@ -127,7 +127,7 @@ const isPublished =
   (one: Forged): boolean =>
     (addresses.publishedAt.get(one.generation) ?? Number.POSITIVE_INFINITY) < startBefore(one, starts);
 
-/** Had its process had the time to read what the run had published? */
+/** Had the process had time to read what the run had published? */
 function couldRead(
   one: Forged,
   sent: readonly Forged[],

@@ -11,8 +11,8 @@ const aheadMs = (lifetimeMs: number): number => Math.min(60_000, lifetimeMs / 5)
 /** The difference of two clocks, and the way of a request. */
 const slackMs = 1_000;
 /**
- * How long a request takes on a busy machine: until Temporal holds its answer, or from the moment when a worker wanted a
- * token, which is when the token's age begins for it, until the service has the request.
+ * Delays on a busy machine: until Temporal has stored the answer to a request, and from the moment when a worker asks for
+ * a token until the service receives the request. The worker counts the token's age from that moment.
  */
 const keptWithinMs = 3_000;
 const perRevocation = 2;

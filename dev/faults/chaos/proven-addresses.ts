@@ -2,15 +2,15 @@ import { type SubscriptionMemo, subscriptionMemoField } from '../../../src/domai
 import { decodeAll } from '../../../src/temporal/runs.js';
 import type { Stage } from './stage.js';
 
-/** What subscription and ingress knew of the signatures at each address. Instants are milliseconds since the epoch. */
+/** What the subscription and the ingress knew about signatures at each address. Times are milliseconds since the epoch. */
 export interface ProvenAddresses {
-  /** By generation: when the run published that its deliveries are signed. */
+  /** When the run published that deliveries are signed, by generation. */
   publishedAt: ReadonlyMap<string, number>;
-  /** Addresses whose secret was lost with an answer of the service, so that they need no signature. */
+  /** Generations without a known secret, because the service's answer was lost. */
   withoutSecret: ReadonlySet<string>;
-  /** The address in force at the end. */
+  /** The generation in force at the end. */
   current: string | undefined;
-  /** When an ingress process logged that it had verified a delivery. */
+  /** When ingress processes logged that they had verified a delivery. */
   verified: readonly { generation: string; at: number }[];
 }
 
@@ -31,7 +31,7 @@ export async function provenAddresses({
   return { publishedAt, withoutSecret, current, verified: verifiedIn(members.ingress.output().toString()) };
 }
 
-/** In order. */
+/** Sorted by time. */
 async function publishedMemos(client: Stage['client']): Promise<{ at: number; memo: SubscriptionMemo }[]> {
   const memos: { at: number; memo: SubscriptionMemo }[] = [];
   for await (const { workflowId, runId } of client.workflow.list({ query: 'WorkflowType = "subscription"' })) {
@@ -46,7 +46,7 @@ async function publishedMemos(client: Stage['client']): Promise<{ at: number; me
   return memos.sort((one, other) => one.at - other.at);
 }
 
-/** A line of the log that is cut short belongs to a process that was killed. */
+/** Skips incomplete log lines, which killed processes leave behind. */
 function verifiedIn(log: string): { generation: string; at: number }[] {
   const lines = log.split('\n').filter((line) => line.includes('deliveries carry a valid signature in this header'));
   return lines.flatMap((line) => {

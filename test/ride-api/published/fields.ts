@@ -1,6 +1,9 @@
 import { isJsonObject } from '../../../src/contracts/json.js';
 
-/** What becomes of each field of one published answer. Arrays have no part in the name of a field; `*` is any part of a cost. */
+/**
+ * How each field of a published answer is treated. Field names leave out array indexes; `*` stands for any part of a
+ * cost.
+ */
 export interface FieldTable {
   /** Read or kept, whether payloads are encrypted or not; said as what. */
   found: Readonly<Record<string, string>>;

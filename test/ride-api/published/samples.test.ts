@@ -56,7 +56,7 @@ describe('of the published answers', () => {
   });
 
   it.each(answers.map((answer) => [nameOf(answer), answer] as const))(
-    'each field of %s is found or not as the table says: what comes of the answer without it, or with another value in it',
+    'each field of %s is used as the table says: the result changes without it or with another value',
     async (_, answer) => {
       const { gives } = await service();
       const { call, status = 200, found, encryptedOnly = {} } = answer;
@@ -157,7 +157,7 @@ describe('the published requests', () => {
     expect(headers?.['x-request-id']).toBe(operation === 'createOrder' ? 'call/x' : undefined);
   });
 
-  it('a cancel has no body, and 204 is its answer; a page of reports is asked for by time and place in the list', async () => {
+  it('a cancel has no body and is answered with 204; a page of reports is requested by period and offset', async () => {
     const { gives, sent } = await service();
     expect(await gives(business('cancelOrder', { orderId }), '', { status: 204 })).toMatchObject({ status: 204 });
     expect(sent()).toMatchObject({ request: `POST /v1/orders/${orderId}/cancel?${company}`, body: '' });

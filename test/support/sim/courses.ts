@@ -3,22 +3,22 @@ import { createRandom } from '../../../dev/sim/clock/scheduler.js';
 import type { Event } from '../../../dev/sim/sdk/history.js';
 import type { End, Gates } from './gates.js';
 
-/** Where a course is run: on a real server with a real worker, or in the simulation. */
+/** Where a course runs: on a real server with a real worker, or in the simulation. */
 export interface Place {
   workflow: WorkflowClient;
   taskQueue: string;
   gates: Gates;
-  /** Until the run has done all that it can do without another step. */
+  /** Waits until the run can do nothing more without another step. */
   quiet(handle: WorkflowHandle): Promise<void>;
-  /** Until an activity that was let go has told the server of its end. */
-  settle(): Promise<void>;
-  /** Awaits something that needs time to pass. */
+  /** Waits until the server knows the end of each activity that has left its gate. */
+  settle(handle: WorkflowHandle): Promise<void>;
+  /** Awaits a promise. In the simulation this lets time pass. */
   over<T>(promise: Promise<T>): Promise<T>;
-  /** An operator resets the run to the task that ended with this event. */
+  /** Resets the run to the workflow task that ended with this event. */
   reset(handle: WorkflowHandle, finishedEventId: number): Promise<void>;
-  /** Does this while a workflow task is under way, which then fails. `wake` gives the run a task. */
+  /** Runs `act` during a workflow task, which then fails. `wake` sends the run something that needs a task. */
   duringTask(wake: () => Promise<void>, act: () => Promise<void>): Promise<void>;
-  /** Does this while no worker takes workflow tasks; then another one comes. */
+  /** Runs `act` while no worker takes workflow tasks. Then a new worker starts. */
   withoutWorker(act: () => Promise<void>): Promise<void>;
 }
 
@@ -121,7 +121,7 @@ const steps: readonly Step[] = [
       const tell = () => place.over(handle.signal('deliveryReceived', { deliveries: [delivery(draw)] }));
       return place.duringTask(tell, async () => {
         if (draw() < 0.7) place.gates.end('readOrder', reading(draw));
-        await place.settle();
+        await place.settle(handle);
         await tell();
         if (draw() < 0.5) await tell();
         if (draw() < 0.2) await place.over(handle.cancel());
@@ -155,7 +155,7 @@ const delivery = (draw: () => number) => {
   };
 };
 
-/** What a course was: its steps in words, each with the length of the history after it, and the events of the last run and those that it continues. */
+/** The steps of a course with the history length after each, and the events of the last run and its predecessors. */
 export interface Course {
   steps: string[];
   events: string[];
@@ -209,7 +209,7 @@ async function eventsOf({ workflow, over }: Place, workflowId: string): Promise<
   return runs.flat();
 }
 
-/** What an event says that does not depend on time. */
+/** Fields of events that do not depend on time. */
 const said = new Set([
   ...['activityType', 'name', 'signalName', 'timerId', 'cause', 'retryState', 'scheduledEventId', 'startedEventId'],
   ...['initiatedEventId', 'attempt', 'input', 'result', 'payloads', 'upsertedMemo', 'fields', 'searchAttributes'],
@@ -231,10 +231,11 @@ const instant = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 
 function toLine(event: Event): string {
   const [name = '', attributes] = Object.entries(event).find(([key]) => key.endsWith('EventAttributes')) ?? [];
-  return `${event.eventId} ${name.replace('EventAttributes', '')} ${JSON.stringify(plain(attributes)).replace(instant, 'T')}`;
+  const about = JSON.stringify(plain(attributes)).replace(instant, 'T');
+  return `${event.eventId} ${name.replace('EventAttributes', '')} ${about}`;
 }
 
-/** The same for objects of the protocol and for ours. */
+/** Makes objects of the real protocol and of the simulation comparable. */
 function plain(value: unknown, isMap = false): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString();
   if (Array.isArray(value)) return value.map((one) => plain(one));

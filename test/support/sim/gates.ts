@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ApplicationFailure } from '@temporalio/common';
 
-/** How an attempt of an activity is to end. */
+/** How to end an attempt of an activity. */
 export type End = { result?: unknown } | { failure: string; nonRetryable?: boolean; delayMs?: number };
 
 interface Attempt {
@@ -10,18 +10,18 @@ interface Attempt {
   end: (end: End) => void;
 }
 
-/** Activities that do nothing until a test says how they end. So their events come in an order that the test decides. */
+/** Activities that wait until a test ends them, so that the test decides the order of their events. */
 export class Gates {
-  /** Of the attempt that is running. */
+  /** The run of the current attempt. */
   readonly runId = new AsyncLocalStorage<string>();
   readonly #open: Attempt[] = [];
 
-  /** The activities that wait, oldest first. */
+  /** The waiting activities, oldest first. */
   get names(): string[] {
     return this.#open.map(({ name }) => name);
   }
 
-  /** How many activities of this run wait. */
+  /** How many activities of this run are waiting. */
   count(runId: string): number {
     return this.#open.filter((one) => one.runId === runId).length;
   }
@@ -33,12 +33,12 @@ export class Gates {
     attempt?.end(end);
   }
 
-  /** Nothing waits any more. */
+  /** Ends all waiting activities. */
   close(): void {
     for (const { end } of this.#open.splice(0)) end({ failure: 'Closed', nonRetryable: true });
   }
 
-  /** For a worker: those that have these names. */
+  /** The activities with these names, for a worker. */
   activities(...names: string[]): Record<string, () => Promise<unknown>> {
     const waits = (name: string) => () =>
       new Promise<unknown>((resolve, reject) => {

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import { inject, vi } from 'vitest';
+import { expect, inject, vi } from 'vitest';
 import { createConnection } from '../../../dev/sim/client/connection.js';
 import { Process } from '../../../dev/sim/clock/process.js';
 import { Scheduler } from '../../../dev/sim/clock/scheduler.js';
@@ -26,7 +25,7 @@ const names = ['readOrder', 'watchOrder', 'notifyUrl'];
 const failedByWorker = 14;
 const failure = { message: 'held' };
 
-/** A worker of the SDK at the server of the test run. */
+/** The SDK's workers on the Temporal server of the test run. */
 export async function startRealPlace(): Promise<Place & { close(): Promise<void> }> {
   quietRuntime();
   const address = inject('temporalAddress');
@@ -76,7 +75,7 @@ export async function startRealPlace(): Promise<Place & { close(): Promise<void>
         workflowTaskFinishEventId: longOf(finishedEventId),
       });
     },
-    settle: () => pause(300),
+    settle: (handle) => vi.waitFor(async () => expect(await isReporting(handle, gates)).toBe(false), patient),
     async duringTask(wake, act) {
       await stop(main);
       await wake();
@@ -86,14 +85,16 @@ export async function startRealPlace(): Promise<Place & { close(): Promise<void>
       const { taskToken } = await connection.withDeadline(Date.now() + 60_000, () =>
         workflowService.pollWorkflowTaskQueue({ ...about, ...queue }),
       );
-      await act();
-      await workflowService.respondWorkflowTaskFailed({ ...about, taskToken, cause: failedByWorker, failure });
-      main = run(await createForWorkflows());
+      await act().finally(async () => {
+        await workflowService.respondWorkflowTaskFailed({ ...about, taskToken, cause: failedByWorker, failure });
+        main = run(await createForWorkflows());
+      });
     },
     async withoutWorker(act) {
       await stop(main);
-      await act();
-      main = run(await createForWorkflows());
+      await act().finally(async () => {
+        main = run(await createForWorkflows());
+      });
     },
     async close() {
       gates.close();
@@ -104,7 +105,17 @@ export async function startRealPlace(): Promise<Place & { close(): Promise<void>
   };
 }
 
-/** No task is under way, and each activity waits at its gate, in two looks. */
+/** Is an attempt that has left its gate still on its way to the server? */
+async function isReporting(handle: WorkflowHandle, gates: Gates): Promise<boolean> {
+  const { raw, runId } = await handle.describe();
+  return started(raw.pendingActivities ?? []) !== gates.count(runId);
+}
+
+// temporal.api.enums.v1.PendingActivityState: started, or cancellation requested
+const started = (activities: readonly { state?: number | null }[]): number =>
+  activities.filter(({ state }) => state === 2 || state === 3).length;
+
+/** Waits until two looks in a row show that no task is running and each activity is waiting at its gate. */
 async function quietOnServer(handle: WorkflowHandle, gates: Gates): Promise<void> {
   let last = '';
   await vi.waitFor(
@@ -113,19 +124,18 @@ async function quietOnServer(handle: WorkflowHandle, gates: Gates): Promise<void
       const activities = raw.pendingActivities ?? [];
       const isBusy =
         raw.pendingWorkflowTask || activities.some(({ state, attempt }) => state === 1 && (attempt ?? 1) === 1);
-      // An attempt that has left its gate is still on its way to the server.
-      const isReporting = activities.filter(({ state }) => state === 2 || state === 3).length !== gates.count(runId);
+      const isLate = started(activities) !== gates.count(runId);
       const seen = JSON.stringify([historyLength, activities.length, gates.names.length]);
       const isSame = seen === last;
       last = seen;
-      if (status.name === 'RUNNING' && (isBusy || isReporting || !isSame)) throw new Error('not quiet');
+      if (status.name === 'RUNNING' && (isBusy || isLate || !isSame)) throw new Error('not quiet');
       if (!isSame) throw new Error('look again');
     },
     { ...patient, interval: 60 },
   );
 }
 
-/** The same in the simulation. */
+/** The simulation. */
 export function startSimulatedPlace(
   seed: number,
   onProblem: (problem: string) => void,
