@@ -1,4 +1,4 @@
-import { getEventListeners } from 'node:events';
+import { EventEmitter, getEventListeners, once } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { effectOf } from '../../src/ride-api/errors.js';
 import { type ApiRequest, createHttp, type HttpLimits } from '../../src/ride-api/http.js';
@@ -88,9 +88,16 @@ describe('an exchange that fails', () => {
   });
 
   it('by its deadline has counted its wait for a free connection', async () => {
-    const url = await silent('http')();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }); // both deadlines pass in one go, on a slow machine too
+    onTestFinished(() => void vi.useRealTimers());
+    const service = new EventEmitter();
+    const arrived = once(service, 'request');
+    const url = `http://${await serveBytes((socket) => void socket.once('data', () => service.emit('request')))}`;
     const http = httpClient({ connections: 1, totalMs: 80 });
-    const both = await Promise.allSettled([http.send(get(url)), http.send(get(url))]);
+    const exchanges = Promise.allSettled([http.send(get(url)), http.send(get(url))]);
+    await arrived;
+    vi.advanceTimersByTime(80);
+    const both = await exchanges;
     const codes = both.map((result) => result.status === 'rejected' && result.reason.code);
     expect(codes).toEqual(['TOTAL_TIMEOUT', 'NO_CONNECTION']);
   });

@@ -92,10 +92,10 @@ it.each<[what: string, problem: string, sent: Sent[], setting?: Setting]>([
     [refused, admittedAt(105)],
     { deliveries: ['d1'] },
   ],
-  ['one long after the first answer of its process', 'had had the time', [refused, admittedAt(105), admittedAt(116)]],
+  ['one long after the first answer of its process', 'had had time', [refused, admittedAt(105), admittedAt(116)]],
   [
     'one long after an outage of Temporal',
-    'had had the time',
+    'had had time',
     [refused, admittedAt(105), admittedAt(160)],
     { outage: [125, 135] },
   ],
