@@ -1,5 +1,5 @@
-import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { standIns } from './dev/sim/stand-ins.mjs';
 import { devServerTests } from './test/setup/dev-server-tests.js';
 import { LongestFirst } from './test/setup/longest-first.js';
 
@@ -8,17 +8,6 @@ const isolate = false;
 
 // These meet a real Temporal server, started once per run by the global set-up; all other tests need none.
 const needServers = ['test/{workflows,e2e,processes,replay,dev/stack/servers}/**/*.test.ts'];
-
-const fileAt = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-
-// What the simulation puts in the place of the SDK, of timers and of clocks.
-const simulated = [
-  { find: '@temporalio/workflow', replacement: fileAt('dev/sim/sdk/workflow.ts') },
-  { find: '@temporalio/activity', replacement: fileAt('dev/sim/worker/activity.ts') },
-  { find: 'node:timers/promises', replacement: fileAt('dev/sim/clock/timers.ts') },
-  { find: /^(?:\.{1,2}\/)+(?:sealing\/)?sealer\.js$/, replacement: fileAt('dev/sim/world/sealer.ts') },
-  { find: /^(?:\.{1,2}\/)+clock\.js$/, replacement: fileAt('dev/sim/clock/clocks.ts') },
-];
 
 export default defineConfig({
   test: {
@@ -57,7 +46,7 @@ export default defineConfig({
         },
       },
       {
-        resolve: { alias: simulated },
+        resolve: { alias: standIns },
         test: {
           name: 'simulation',
           isolate,

@@ -8,13 +8,14 @@ const seeds = Array.from({ length: isLong ? 500 : 50 }, (_, at) => at + 1);
 
 /** The last simulation that was queued. Only one at a time may use the thread. */
 let last: Promise<unknown> = Promise.resolve();
-function simulate(seed: number, workflowId: string): Promise<Course & { problems: string[] }> {
+function simulate(seed: number, workflowId: string, { instants }: Course): Promise<Course & { problems: string[] }> {
   const problems: string[] = [];
   const next = last.then(() =>
     runCourse(
       startSimulatedPlace(seed, (problem) => problems.push(problem)),
       seed,
       workflowId,
+      instants,
     ),
   );
   last = next.catch(() => undefined);
@@ -27,7 +28,7 @@ it.concurrent.each(seeds)(
     const place = await startRealPlace();
     const id = `order/acme/${randomUUID()}`;
     const real = await runCourse(place, seed, id).finally(() => place.close());
-    const simulated = await simulate(seed, id);
+    const simulated = await simulate(seed, id, real);
     expect(simulated.problems).toEqual([]);
     expect(simulated.steps).toEqual(real.steps);
     expect(simulated.events).toEqual(real.events.map((line) => line.replaceAll(place.taskQueue, 'rides')));

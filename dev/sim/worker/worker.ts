@@ -48,6 +48,8 @@ export class SimulatedWorker implements Worker {
   readonly identity: string;
   readonly #parts: WorkerParts;
   readonly #cache = new Map<string, Cached>();
+  /** The runs whose task is under way, each with the task that waits for its end. */
+  readonly #next = new Map<string, StartedTask | null>();
   readonly #attempts = new Set<Attempt>();
 
   constructor(parts: WorkerParts) {
@@ -75,8 +77,22 @@ export class SimulatedWorker implements Worker {
   }
 
   takeWorkflowTask(task: StartedTask): void {
+    const { runId } = task.execution;
+    // As in the SDK, a run's next task waits until the server has the answer to the one before.
+    if (this.#next.has(runId)) {
+      this.#next.set(runId, task);
+      return;
+    }
+    this.#next.set(runId, null);
     // As a separate event, because only one run at a time may use the thread.
     this.#parts.namespace.scheduler.after(0, () => this.#whenAwake(() => this.#do(task)));
+  }
+
+  /** The server has the answer to the task of this run. */
+  #doNext(runId: string): void {
+    const next = this.#next.get(runId);
+    this.#next.delete(runId);
+    if (next) this.takeWorkflowTask(next);
   }
 
   async #whenAwake(act: () => Promise<void>): Promise<void> {
@@ -110,11 +126,13 @@ export class SimulatedWorker implements Worker {
       this.#cache.delete(execution.runId);
       onProblem(`a task of ${execution.workflowId} failed: ${(error as Error)?.stack ?? error}`);
       failTask(namespace, task, failureOf(error));
+      this.#doNext(execution.runId);
       return;
     }
     process.after(latencyMs('workflowTask'), () => {
       const isTaken = completeTask(namespace, task, this, commands);
       if (!isTaken || execution.sticky !== this || !execution.isOpen) this.#cache.delete(execution.runId);
+      this.#doNext(execution.runId);
     });
   }
 

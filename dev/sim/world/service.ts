@@ -1,25 +1,31 @@
 // The service: the sandbox's operations, called without sockets.
 import { buffer } from 'node:stream/consumers';
 import { readIncomingJson } from '../../../src/contracts/json.js';
+import type { RideInterface } from '../../../src/domain/account.js';
+import type { AccountName, OrderId } from '../../../src/domain/keys.js';
 import { RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import type { ApiReply, ApiRequest, Http } from '../../../src/ride-api/http.js';
 import type { Endpoint } from '../../sandbox/endpoint.js';
+import { statusAt } from '../../sandbox/order/orders.js';
 import { createSandboxState, type SandboxOptions, type SandboxState } from '../../sandbox/sandbox-state.js';
 import { serviceEndpoints } from '../../sandbox/service-routes.js';
 import { currentProcess, type Process } from '../clock/process.js';
+import type { Interference, Refusal } from './interference.js';
 
 export const serviceUrl = 'https://service.example';
 
-/** What can happen to a call in transit. */
+/** The connections to the service. */
 export interface Wire {
   latencyMs: () => number;
-  fate: () => 'arrives' | 'requestLost' | 'answerLost';
+  interference: Interference;
 }
 
 export interface Service {
   state: SandboxState;
   /** HTTP client for whichever process calls it. */
   http: Http;
+  /** The present status of an order. */
+  statusOf: (account: AccountName, orderId: OrderId) => string | undefined;
 }
 
 /** How long a caller waits for a missing answer. */
@@ -32,36 +38,51 @@ export function createService(process: Process, wire: Wire, options: SandboxOpti
     const url = new URL(request.url);
     for (const { endpoint, path } of routes) {
       const found = endpoint.method === request.method ? path.exec(url.pathname) : null;
-      if (found) return await process.enter(() => carryOut(endpoint, found.groups ?? {}, url, request));
+      if (found) return await process.enter(() => carryOut(state, { endpoint, params: found.groups ?? {} }, request));
     }
     return { status: 404, headers: {}, body: { errors: [{ code: 'not_found', title: 'No such path' }] } };
   };
   return {
     state,
+    statusOf(account, orderId) {
+      const order = state.orders.find(account as string as RideInterface, orderId);
+      return order && process.enter(() => statusAt(order, Date.now()));
+    },
     http: { send: (request, signal) => exchange(wire, request, answer, signal), close: async () => undefined },
   };
 }
 
+const refusedWith = ({ status, retryAfterSeconds }: Refusal): ApiReply => ({
+  status,
+  headers: retryAfterSeconds === null ? {} : { 'retry-after': String(retryAfterSeconds) },
+  body: { errors: [{ code: 'refused', title: 'Not now' }] },
+});
+
 const patternOf = (url: string): RegExp => new RegExp(`^${url.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`);
 
 async function carryOut(
-  endpoint: Endpoint,
-  params: Record<string, string>,
-  url: URL,
+  state: SandboxState,
+  { endpoint, params }: { endpoint: Endpoint; params: Record<string, string> },
   request: ApiRequest,
 ): Promise<ApiReply> {
+  const at = new Date().toISOString();
+  const { pathname: path, searchParams } = new URL(request.url);
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]),
   );
   const body = await bodyOf(request, headers);
   const decoded = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, decodeURIComponent(value)]));
-  const prepared = await endpoint.prepare({
+  const { facts, answer } = await endpoint.prepare({
     headers,
     params: decoded,
-    query: Object.fromEntries(url.searchParams),
+    query: Object.fromEntries(searchParams),
     body,
   });
-  const { status, headers: told, text, bytes } = prepared.answer();
+  const { status, headers: told, text, bytes, ...made } = answer();
+  const { operation, method } = endpoint;
+  const { tokenNumber = facts.tokenNumber, orderId = facts.orderId } = made;
+  const entry = { at, operation, method, path, ...facts, tokenNumber, orderId, httpStatus: status };
+  state.ledger.record(entry, made.tokenNumber !== undefined);
   const read = readIncomingJson(bytes ?? Buffer.from(text), { mustBeUtf8: true });
   const kept = Object.entries(told).map(([name, value]) => [name.toLowerCase(), value]);
   return { status, headers: Object.fromEntries(kept), body: read?.value };
@@ -89,14 +110,16 @@ async function exchange(
       signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
       caller.after(ms, resolve);
     });
-  const fate = wire.fate();
+  const { interference } = wire;
+  const fate = interference.fateOf('service');
   if (fate === 'requestLost') {
     await pause(wire.latencyMs());
     throw new RideApiUnreachable('NO_CONNECTION', serviceUrl, 'ECONNREFUSED');
   }
   request.beforeSending?.();
   await pause(wire.latencyMs());
-  const reply = await answer(request);
+  const refusal = interference.refusal();
+  const reply = refusal ? refusedWith(refusal) : await answer(request);
   if (fate === 'answerLost') {
     await pause(silentMs);
     throw new RideApiUnreachable('TOTAL_TIMEOUT', serviceUrl, null);

@@ -1,7 +1,7 @@
 import { Client } from '@temporalio/client';
 import type { WorkerConfig } from '../../../src/config.js';
 import { payloadConverter } from '../../../src/sealing/payload-converter.js';
-import type { SandboxOptions, SandboxState } from '../../sandbox/sandbox-state.js';
+import type { SandboxOptions } from '../../sandbox/sandbox-state.js';
 import { createConnection } from '../client/connection.js';
 import { Process } from '../clock/process.js';
 import { Scheduler } from '../clock/scheduler.js';
@@ -9,22 +9,27 @@ import type { Code } from '../sdk/run.js';
 import type { Execution } from '../server/execution.js';
 import { grpcError } from '../server/grpc.js';
 import { Namespace } from '../server/namespace.js';
-import type { SimulatedWorker } from '../worker/worker.js';
-import { startWorker } from './fleet.js';
-import { createService } from './service.js';
+import { type FleetParts, type RunningWorker, startWorker } from './fleet.js';
+import { Ingress } from './ingress.js';
+import { Interference } from './interference.js';
+import { createService, type Service } from './service.js';
 
 export interface WorldOptions {
   config: WorkerConfig;
   code: Code;
   sandbox?: SandboxOptions;
+  /** Default: the real watch. */
+  watch?: FleetParts['watch'];
   keepsTrace?: boolean;
 }
 
-/** Temporal, the service and one worker on a virtual clock. */
+/** Temporal, the service, one worker and one ingress on a virtual clock. */
 export interface World {
   scheduler: Scheduler;
   namespace: Namespace;
-  service: SandboxState;
+  service: Service;
+  ingress: Ingress;
+  interference: Interference;
   /** Runs code in the process of the service, with its clock and timers. */
   asService: <T>(code: () => T) => T;
   /** Runs code in the process of a caller, with a client. */
@@ -32,51 +37,73 @@ export interface World {
   problems: readonly string[];
   /** Kills the worker process. Another one starts after `restMs`. */
   killWorker: (restMs: number) => void;
+  pauseWorker: (forMs: number) => void;
+  /** Moves the wall clock of the worker process. */
+  moveClock: (byMs: number) => void;
 }
 
-export function createWorld(seed: number, { config, code, sandbox = {}, keepsTrace = false }: WorldOptions): World {
+/** One workflow task in twenty takes so long that other events overtake it. */
+const slowShare = 0.05;
+
+export function createWorld(seed: number, options: WorldOptions): World {
+  const { config, code, sandbox = {}, watch = 'real', keepsTrace = false } = options;
   const scheduler = new Scheduler(seed, { keepsTrace });
   const namespace = new Namespace(scheduler, () => scheduler.between(1, 10));
+  const interference = new Interference(scheduler);
   const problems: string[] = [];
   const serviceProcess = new Process('service', scheduler);
-  const wire = { latencyMs: () => scheduler.between(5, 100), fate: () => 'arrives' as const };
-  const service = createService(serviceProcess, wire, sandbox);
-  let worker: SimulatedWorker | null = null;
+  const service = createService(serviceProcess, { latencyMs: () => scheduler.between(5, 100), interference }, sandbox);
+  let running: RunningWorker | null = null;
   let started = 0;
   const ask = async (execution: Execution, name: string) => {
-    if (!worker) throw grpcError('DEADLINE_EXCEEDED', 'no worker answers queries');
-    return payloadConverter.toPayload(await worker.query(execution, name, []));
+    if (!running) throw grpcError('DEADLINE_EXCEEDED', 'no worker answers queries');
+    return payloadConverter.toPayload(await running.worker.query(execution, name, []));
   };
-  const network = { latencyMs: () => scheduler.between(1, 5), fate: () => 'arrives' as const };
+  const network = { latencyMs: () => scheduler.between(1, 5), fate: () => interference.fateOf('temporal') };
   const connect = (process: Process) => createConnection(namespace, { process, network, queries: ask });
-  const parts = {
+  const parts: FleetParts = {
     namespace,
     service,
     config,
     code,
     connect,
+    watch,
     maxCachedRuns: 100,
-    latencyMs: () => scheduler.between(1, 20),
-    onProblem: (problem: string) => void problems.push(problem),
+    latencyMs: (what) =>
+      what === 'workflowTask' && scheduler.chance(slowShare) ? scheduler.between(100, 3_000) : scheduler.between(1, 20),
+    onProblem: (problem) => void problems.push(problem),
   };
   const begin = (): void => {
     started += 1;
-    worker = startWorker(`worker-${started}`, parts);
+    running = startWorker(`worker-${started}`, parts);
+    scheduler.note(`start ${running.process.name}`);
   };
   begin();
+  const ingress = new Ingress({ scheduler, taskQueue: config.taskQueue, connect });
   const caller = new Process('caller', scheduler);
   const client = new Client({ connection: connect(caller), identity: 'caller' });
   return {
     scheduler,
     namespace,
-    service: service.state,
+    service,
+    ingress,
+    interference,
     problems,
     asService: (run) => serviceProcess.enter(run),
     asCaller: (run) => caller.enter(() => run(client)),
     killWorker(restMs) {
-      worker?.kill();
-      worker = null;
+      if (!running) return;
+      running.worker.kill();
+      running = null;
       scheduler.after(restMs, begin);
+    },
+    pauseWorker(forMs) {
+      const paused = running?.process;
+      paused?.pause();
+      scheduler.after(forMs, () => paused?.resume());
+    },
+    moveClock(byMs) {
+      if (running) running.process.clockAheadMs += byMs;
     },
   };
 }

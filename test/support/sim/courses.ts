@@ -20,6 +20,10 @@ export interface Place {
   duringTask(wake: () => Promise<void>, act: () => Promise<void>): Promise<void>;
   /** Runs `act` while no worker takes workflow tasks. Then a new worker starts. */
   withoutWorker(act: () => Promise<void>): Promise<void>;
+  /** Milliseconds since the start. */
+  elapsedMs(): number;
+  /** Lets time pass until so many milliseconds after the start. Only in the simulation, which repeats what the real server has played. */
+  reach?(elapsedMs: number): Promise<void>;
 }
 
 interface Step {
@@ -159,10 +163,19 @@ const delivery = (draw: () => number) => {
 export interface Course {
   steps: string[];
   events: string[];
+  /** When each step was taken, in milliseconds since the start. */
+  instants: number[];
 }
 
-export async function runCourse(place: Place, seed: number, workflowId: string): Promise<Course> {
+/** `instants`: when to take each step, so that time limits and pauses of the workflow are the same. */
+export async function runCourse(
+  place: Place,
+  seed: number,
+  workflowId: string,
+  instants: readonly number[] = [],
+): Promise<Course> {
   const draw = createRandom(seed);
+  const takenAt: number[] = [];
   const input = {
     account: 'acme',
     orderId: workflowId.split('/').at(-1) ?? '',
@@ -182,6 +195,9 @@ export async function runCourse(place: Place, seed: number, workflowId: string):
   for (let left = 4 + Math.floor(draw() * 14); left > 0; left -= 1) {
     const { status, historyLength } = await place.over(newest.describe());
     taken.push(`${historyLength} events`);
+    const at = instants[takenAt.length];
+    if (at !== undefined) await place.reach?.(at);
+    takenAt.push(place.elapsedMs());
     if (status.name !== 'RUNNING') break;
     const step = pick(
       steps.filter((one) => one.isPossible(place.gates.names)),
@@ -195,7 +211,7 @@ export async function runCourse(place: Place, seed: number, workflowId: string):
     }
     await place.quiet(newest);
   }
-  return { steps: taken, events: await eventsOf(place, workflowId) };
+  return { steps: taken, events: await eventsOf(place, workflowId), instants: takenAt };
 }
 
 async function eventsOf({ workflow, over }: Place, workflowId: string): Promise<string[]> {

@@ -4,16 +4,22 @@ import { ApplicationFailure } from '@temporalio/common';
 /** How to end an attempt of an activity. */
 export type End = { result?: unknown } | { failure: string; nonRetryable?: boolean; delayMs?: number };
 
+/** The run and the activity of an attempt. */
+export interface AttemptOf {
+  runId: string;
+  activityId: string;
+}
+
 interface Attempt {
   name: string;
-  runId: string | undefined;
+  of: AttemptOf | undefined;
   end: (end: End) => void;
 }
 
 /** Activities that wait until a test ends them, so that the test decides the order of their events. */
 export class Gates {
-  /** The run of the current attempt. */
-  readonly runId = new AsyncLocalStorage<string>();
+  /** What the current attempt belongs to. */
+  readonly attemptOf = new AsyncLocalStorage<AttemptOf>();
   readonly #open: Attempt[] = [];
 
   /** The waiting activities, oldest first. */
@@ -23,7 +29,7 @@ export class Gates {
 
   /** How many activities of this run are waiting. */
   count(runId: string): number {
-    return this.#open.filter((one) => one.runId === runId).length;
+    return this.#open.filter(({ of }) => of?.runId === runId).length;
   }
 
   end(name: string, end: End): void {
@@ -31,6 +37,12 @@ export class Gates {
     if (at < 0) throw new Error(`no attempt of ${name} waits`);
     const [attempt] = this.#open.splice(at, 1);
     attempt?.end(end);
+  }
+
+  /** The server has given up the former attempt of the activity, because it took too long. */
+  #dropFormer(of: AttemptOf | undefined): void {
+    const at = this.#open.findIndex((one) => one.of?.runId === of?.runId && one.of?.activityId === of?.activityId);
+    if (of && at >= 0) this.#open.splice(at, 1)[0]?.end({ failure: 'Replaced' });
   }
 
   /** Ends all waiting activities. */
@@ -42,9 +54,11 @@ export class Gates {
   activities(...names: string[]): Record<string, () => Promise<unknown>> {
     const waits = (name: string) => () =>
       new Promise<unknown>((resolve, reject) => {
+        const of = this.attemptOf.getStore();
+        this.#dropFormer(of);
         this.#open.push({
           name,
-          runId: this.runId.getStore(),
+          of,
           end(how) {
             if ('failure' in how) reject(failureOf(how));
             else resolve(how.result);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { activityInfo, type Info } from '@temporalio/activity';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
@@ -17,9 +18,14 @@ import { interceptors } from '../../../src/workflows/interceptors.js';
 import { patient } from '../patience.js';
 import { quietRuntime } from '../worker/runtime.js';
 import type { Place } from './courses.js';
-import { Gates } from './gates.js';
+import { type AttemptOf, Gates } from './gates.js';
 
 const names = ['readOrder', 'watchOrder', 'notifyUrl'];
+
+const attemptOf = ({ workflowExecution, activityId }: Info): AttemptOf => ({
+  runId: workflowExecution?.runId ?? '',
+  activityId,
+});
 
 // temporal.api.enums.v1.WorkflowTaskFailedCause
 const failedByWorker = 14;
@@ -42,7 +48,7 @@ export async function startRealPlace(): Promise<Place & { close(): Promise<void>
         activity: [
           ({ info }) => ({
             inbound: {
-              execute: (input, next) => gates.runId.run(info.workflowExecution?.runId ?? '', () => next(input)),
+              execute: (input, next) => gates.attemptOf.run(attemptOf(info), () => next(input)),
             },
           }),
         ],
@@ -59,10 +65,12 @@ export async function startRealPlace(): Promise<Place & { close(): Promise<void>
     await running;
   };
   const { workflow } = new Client({ connection });
+  const startedAt = performance.now();
   return {
     workflow,
     taskQueue,
     gates,
+    elapsedMs: () => performance.now() - startedAt,
     over: (promise) => promise,
     quiet: (handle) => quietOnServer(handle, gates),
     async reset({ workflowId }, finishedEventId) {
@@ -144,7 +152,12 @@ export function startSimulatedPlace(
   const namespace = new Namespace(scheduler, () => 1);
   const gates = new Gates();
   const taskQueue = 'rides';
-  const activities = gates.activities(...names);
+  const activities = Object.fromEntries(
+    Object.entries(gates.activities(...names)).map(([name, run]) => [
+      name,
+      () => gates.attemptOf.run(attemptOf(activityInfo()), run),
+    ]),
+  );
   const join = (name: string, workflowQueue: string | null, queues: string[]) => {
     const worker = new SimulatedWorker({
       namespace,
@@ -182,6 +195,8 @@ export function startSimulatedPlace(
     gates,
     over,
     namespace,
+    elapsedMs: () => scheduler.elapsed,
+    reach: (elapsedMs) => scheduler.run(Math.max(0, elapsedMs - scheduler.elapsed)),
     quiet: () => scheduler.run(50),
     async reset({ workflowId }, finishedEventId) {
       reset(namespace, namespace.find(workflowId), finishedEventId, 'a test');

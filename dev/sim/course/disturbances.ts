@@ -1,0 +1,122 @@
+// Faults that any course may meet: processes that die or pause, clocks that jump, calls that fail in transit.
+import fc from 'fast-check';
+import type { Period } from '../world/interference.js';
+import type { World } from '../world/world.js';
+import { durationText } from './duration-text.js';
+
+export type Disturbance = { atMs: number } & (
+  | { kind: 'workerKilled' | 'ingressKilled'; restMs: number }
+  | { kind: 'workerPaused'; forMs: number }
+  | { kind: 'clockJumps'; byMs: number }
+  | { kind: 'tokensRevoked' }
+  | ({ kind: 'callsFail' } & Period)
+);
+
+const second = 1_000;
+const minute = 60 * second;
+
+const anyShare = fc.constantFrom(0.05, 0.3, 0.8, 1);
+const forMs = fc.integer({ min: second, max: 10 * minute });
+const restMs = fc.integer({ min: 50, max: minute });
+
+/** Any disturbance that begins within the time. */
+export const anyDisturbance = (withinMs: number): fc.Arbitrary<Disturbance> => {
+  const atMs = fc.integer({ min: 0, max: withinMs });
+  const kind = <const K extends string>(name: K) => fc.constant(name);
+  return fc.oneof(
+    { weight: 4, arbitrary: fc.record({ atMs, kind: kind('workerKilled'), restMs }) },
+    { weight: 1, arbitrary: fc.record({ atMs, kind: kind('ingressKilled'), restMs }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ atMs, kind: kind('workerPaused'), forMs: fc.integer({ min: 50, max: minute }) }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        atMs,
+        kind: kind('clockJumps'),
+        byMs: fc.integer({ min: -10 * minute, max: 10 * minute }),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ atMs, kind: kind('tokensRevoked') }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        atMs,
+        kind: kind('callsFail'),
+        link: fc.constantFrom('temporal', 'service'),
+        fails: fc.constantFrom('requestLost', 'answerLost'),
+        share: anyShare,
+        forMs,
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        atMs,
+        kind: kind('callsFail'),
+        link: kind('service'),
+        fails: fc.record({
+          status: fc.constantFrom(401, 403, 404, 429, 500, 503),
+          retryAfterSeconds: fc.option(fc.integer({ min: 0, max: 600 }), { freq: 2 }),
+        }),
+        share: anyShare,
+        forMs,
+      }),
+    },
+  );
+};
+
+const begin: { [Kind in Disturbance['kind']]: (world: World, about: Extract<Disturbance, { kind: Kind }>) => void } = {
+  workerKilled: (world, { restMs: rest }) => world.killWorker(rest),
+  ingressKilled: (world, { restMs: rest }) => world.ingress.kill(rest),
+  workerPaused: (world, { forMs: length }) => world.pauseWorker(length),
+  clockJumps: (world, { byMs }) => world.moveClock(byMs),
+  tokensRevoked: ({ service }) => void service.state.tokens.revoke(),
+  callsFail: (world, period) => world.interference.begin(period),
+};
+
+export const disturb = (world: World, disturbance: Disturbance): void =>
+  (begin[disturbance.kind] as (world: World, about: Disturbance) => void)(world, disturbance);
+
+/** How long a disturbance lasts by itself. */
+export function lastsMs(disturbance: Disturbance): number {
+  switch (disturbance.kind) {
+    case 'workerKilled':
+    case 'ingressKilled':
+      return disturbance.restMs;
+    case 'workerPaused':
+    case 'callsFail':
+      return disturbance.forMs;
+    case 'clockJumps':
+    case 'tokensRevoked':
+      return 0;
+  }
+}
+
+/** What a disturbance is counted as. */
+export function kindOf(disturbance: Disturbance): string {
+  if (disturbance.kind !== 'callsFail') return disturbance.kind;
+  const { link, fails } = disturbance;
+  return `${link} ${typeof fails === 'string' ? fails : fails.status}`;
+}
+
+const inWords: { [Kind in Disturbance['kind']]: (about: Extract<Disturbance, { kind: Kind }>) => string } = {
+  workerKilled: ({ restMs: rest }) => `the worker is killed, and another one starts after ${durationText(rest)}`,
+  ingressKilled: ({ restMs: rest }) => `the ingress is killed, and another one starts after ${durationText(rest)}`,
+  workerPaused: ({ forMs: length }) => `the worker is paused for ${durationText(length)}`,
+  clockJumps: ({ byMs }) => `the worker's clock jumps ${durationText(Math.abs(byMs))} ${byMs < 0 ? 'back' : 'ahead'}`,
+  tokensRevoked: () => 'the service revokes all tokens',
+  callsFail: ({ link, fails, share, forMs: length }) =>
+    `for ${durationText(length)}, ${share * 100} % of the calls to ${link === 'temporal' ? 'Temporal' : 'the service'} ${failureText(fails)}`,
+};
+
+function failureText(fails: Period['fails']): string {
+  if (fails === 'requestLost') return 'do not arrive';
+  if (fails === 'answerLost') return 'are carried out, but their answers are lost';
+  const { status, retryAfterSeconds } = fails;
+  return `are answered with ${status}${retryAfterSeconds === null ? '' : `, Retry-After ${retryAfterSeconds}`}`;
+}
+
+export const disturbanceText = (disturbance: Disturbance): string =>
+  (inWords[disturbance.kind] as (about: Disturbance) => string)(disturbance);

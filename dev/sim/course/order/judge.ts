@@ -1,0 +1,189 @@
+// The promises of faretrail about an order, checked after its course. The numbers are those of the invariants.
+import { isSameStatus } from '../../../../src/domain/order/status.js';
+import type { OrderTrail } from '../../../../src/domain/order/trail.js';
+import { attributesOf, type Event } from '../../sdk/history.js';
+import type { Execution } from '../../server/execution.js';
+import { lastsMs } from '../disturbances.js';
+import { durationText } from '../duration-text.js';
+import type { OrderCourse } from './course.js';
+
+/** Each promise with the violations of it that a course shows. */
+const promises: readonly [promise: string, check: (course: OrderCourse) => string[]][] = [
+  ['I1: Temporal gets each delivery that was acknowledged', deliveriesNotTaken],
+  ['I1: a run counts each delivery that it gets', miscounts],
+  ['I2: a read starts after each delivery, within minutes', deliveriesNotRead],
+  ['I3: no history holds a token or a client secret', secretsInHistories],
+  ['I4: tokens are requested once for each lifetime', tokenRequests],
+  ['I5: the last status is that of the service, and nothing follows it', wrongEnds],
+  ['I6: events grow with changes, not with time', tooManyEvents],
+  ['I7: the run ends soon after the order', lateEnds],
+  ['I8: a rebuilt run does what its history says', ({ world }) => [...world.problems]],
+  ['Callers get an answer, and it says the truth', wrongAnswers],
+];
+
+/** Violations in words. */
+export const judge = (course: OrderCourse): string[] =>
+  promises.flatMap(([promise, check]) => check(course).map((violation) => `${promise}: ${violation}`));
+
+const minute = 60_000;
+/** Retries, and workers that take over, have had their time this long after a disturbance has passed. */
+const recoveryMs = 25 * minute;
+/** How long a calm system may take until a read starts. */
+const readWithinMs = 5 * minute;
+/** How long a calm system may take to find the end of an order whose delivery was lost. */
+const endWithinMs = 10 * minute;
+
+const at = ({ startedAt }: OrderCourse, instant: number): string => durationText(instant - startedAt);
+
+/** Was the course ended by a person, so that promises about the rest of it do not hold? */
+const isBrokenOff = ({ met }: OrderCourse): boolean => ['stop', 'cancel', 'terminate'].some((kind) => met.has(kind));
+
+/** The first instant from which the system has been left alone for long enough to keep its promises within `ms`. */
+function calmFrom({ plan, startedAt }: OrderCourse, instant: number, ms: number): number {
+  const periods = [...plan.disturbances, ...plan.deeds.flatMap((deed) => (deed.kind === 'reset' ? [deed] : []))]
+    .map((one) => ({
+      from: startedAt + one.atMs,
+      until: startedAt + one.atMs + ('forMs' in one || 'restMs' in one ? lastsMs(one) : 0) + recoveryMs,
+    }))
+    .sort((one, other) => one.from - other.from);
+  let from = instant;
+  for (const period of periods) if (period.from < from + ms && from < period.until) from = period.until;
+  return from;
+}
+
+const trailOf = (run: Execution | undefined): OrderTrail | null => {
+  const result = run?.events.at(-1)?.workflowExecutionCompletedEventAttributes?.result?.payloads?.[0];
+  return result ? (JSON.parse(Buffer.from(result.data ?? []).toString()) as OrderTrail) : null;
+};
+
+function deliveriesNotTaken({ world: { ingress } }: OrderCourse): string[] {
+  const lost = ingress.acknowledged.filter(({ delivery }) => !ingress.taken.has(delivery.deliveryId));
+  return [
+    ...(ingress.waiting > 0 ? [`${ingress.waiting} deliveries stay in the journal`] : []),
+    ...lost.map(({ delivery }) => `${delivery.deliveryId} was lost`),
+  ];
+}
+
+/** The deliveries that reached a run, by the signals in its history. */
+const deliveredTo = (events: readonly Event[]): string[] =>
+  events.flatMap((event) => {
+    const signal = attributesOf(event, 'workflowExecutionSignaled');
+    if (signal?.signalName !== 'deliveryReceived') return [];
+    const given: unknown = JSON.parse(Buffer.from(signal.input?.payloads?.[0]?.data ?? []).toString());
+    const { deliveries = [] } = given as { deliveries?: { deliveryId: string }[] };
+    return deliveries.map(({ deliveryId }) => deliveryId);
+  });
+
+function miscounts({ runs, met }: OrderCourse): string[] {
+  const trail = trailOf(runs.at(-1));
+  // Resets repeat signals, and unreadable ones count as deliveries.
+  if (!trail || ['reset', 'unreadableSignal', 'cancel', 'terminate', 'stop'].some((kind) => met.has(kind))) return [];
+  const delivered = runs.flatMap(({ events }) => deliveredTo(events));
+  const duplicate = delivered.length - new Set(delivered).size;
+  const counted = trail.deliveries;
+  if (counted.received === delivered.length && counted.duplicate === duplicate) return [];
+  return [
+    `counted ${counted.received} with ${counted.duplicate} duplicates, got ${delivered.length} with ${duplicate}`,
+  ];
+}
+
+const readsOf = ({ world }: OrderCourse): number[] =>
+  world.service.state.ledger.entries({ orderId: 'o1' }).flatMap((entry) => {
+    const isRead = entry.operation === 'orderDetails' && entry.httpStatus === 200;
+    return isRead ? [Date.parse(entry.at)] : [];
+  });
+
+function deliveriesNotRead(course: OrderCourse): string[] {
+  if (isBrokenOff(course)) return [];
+  const reads = readsOf(course);
+  const { world, runs } = course;
+  return world.ingress.acknowledged.flatMap(({ delivery, at: acknowledgedAt }) => {
+    const next = reads.find((read) => read >= acknowledgedAt);
+    if (next === undefined && runs.at(-1)?.status === 'COMPLETED') return [];
+    const due = calmFrom(course, acknowledgedAt, readWithinMs) + readWithinMs;
+    if (next !== undefined && next <= due) return [];
+    const found = next === undefined ? 'there was none' : `the next one was at ${at(course, next)}`;
+    return [
+      `${delivery.deliveryId} came at ${at(course, acknowledgedAt)}, a read was due by ${at(course, due)}, ${found}`,
+    ];
+  });
+}
+
+function secretsInHistories({ world, runs }: OrderCourse): string[] {
+  const { tokens, clients } = world.service.state;
+  const secrets = [...tokens.texts(), clients.business.clientSecret, clients.partner.clientSecret];
+  const all = [...runs, ...world.namespace.all().filter(({ type }) => type === 'accessToken')];
+  return all.flatMap(({ workflowId, events }) => {
+    const text = JSON.stringify(events, (_, value) =>
+      value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : (value as unknown),
+    );
+    return secrets.some((secret) => text.includes(secret)) ? [`${workflowId} holds one`] : [];
+  });
+}
+
+const tokenLifetimeMs = 899_000;
+
+function tokenRequests({ world, startedAt, endedAt, plan }: OrderCourse): string[] {
+  const { tokensIssued } = world.service.state.ledger.counts();
+  const lifetimes = Math.ceil((endedAt - startedAt) / (tokenLifetimeMs - 60_000)) + 1;
+  const allowed = lifetimes + 8 * plan.disturbances.length;
+  return tokensIssued > allowed ? [`${tokensIssued} tokens in ${lifetimes} lifetimes`] : [];
+}
+
+function wrongEnds(course: OrderCourse): string[] {
+  const { runs, statuses } = course;
+  const last = runs.at(-1);
+  const trail = trailOf(last);
+  if (isBrokenOff(course)) return [];
+  if (!last || last.isOpen) return []; // see I7
+  if (!trail) return [`the last run ended as ${last.status}`];
+  const truth = statuses.at(-1)?.status ?? '';
+  const seen = trail.timeline.filter(({ source }) => source === 'read');
+  return [
+    ...(trail.terminal && isSameStatus(trail.status, truth) ? [] : [`it ends with ${trail.status}, not ${truth}`]),
+    ...(runs.filter(({ events }) => trailOf({ events } as Execution)?.terminal).length > 1 && !course.met.has('reset')
+      ? ['two runs end with the order']
+      : []),
+    ...seen.flatMap(({ status }) =>
+      statuses.some((one) => isSameStatus(one.status, status)) ? [] : [`it shows ${status}, which the order never had`],
+    ),
+    ...seen
+      .slice(0, -1)
+      .flatMap(({ status }) => (isSameStatus(status, truth) ? [`${status} is followed by another status`] : [])),
+  ];
+}
+
+function tooManyEvents({ runs, plan, asked, world }: OrderCourse): string[] {
+  const events = runs.reduce((sum, run) => sum + run.events.length, 0);
+  const changes = plan.changes.length + 1 + world.ingress.acknowledged.length + asked.length;
+  const allowed = (60 + 40 * (changes + plan.disturbances.length + plan.deeds.length)) * (plan.limits ? 2 : 1);
+  return events > allowed
+    ? [`${events} events for ${changes} changes and ${plan.disturbances.length} disturbances`]
+    : [];
+}
+
+function lateEnds(course: OrderCourse): string[] {
+  const { runs, statuses, world } = course;
+  const last = runs.at(-1);
+  if (isBrokenOff(course)) return [];
+  if (!last) return course.plan.isRequested || world.ingress.acknowledged.length > 0 ? ['no run was started'] : [];
+  if (last.isOpen) return [`the run goes on at ${at(course, world.scheduler.now)}`];
+  const end = statuses.at(-1)?.at ?? 0;
+  // A run that the first delivery starts can only begin then.
+  const from = Math.max(end, runs[0]?.startedMs ?? 0);
+  const due = calmFrom(course, from, endWithinMs) + endWithinMs;
+  const closed = last.closedMs ?? 0;
+  return closed > due ? [`the order ended at ${at(course, end)}, the run at ${at(course, closed)}`] : [];
+}
+
+function wrongAnswers(course: OrderCourse): string[] {
+  const reads = readsOf(course);
+  return course.asked.flatMap(({ kind, at: askedAt, answer, error }) => {
+    const what = `${kind} at ${at(course, askedAt)}`;
+    if (!answer && !error) return course.met.has('terminate') ? [] : [`${what} got no answer`];
+    if (!answer) return [];
+    if (kind === 'stop' && answer.outcome === null) return [`${what} was answered before the end`];
+    const isRead = answer.terminal || reads.some((read) => read >= askedAt);
+    return kind === 'refresh' && !isRead ? [`${what} was answered without a read`] : [];
+  });
+}

@@ -1,0 +1,141 @@
+// Random plans for the course of one order: what happens at the service, what is delivered, who asks for what, and faults.
+import fc from 'fast-check';
+import type { FollowOrderLimits } from '../../../../src/workflows/order/follow-order.js';
+import { anyDisturbance, type Disturbance, disturbanceText } from '../disturbances.js';
+import { durationText } from '../duration-text.js';
+import type { Plan } from '../scenario.js';
+import { shorter } from '../search.js';
+
+/** How often, and how late, a change is delivered. */
+export type Sending = { times: 0 | 1 | 2; lateMs: number };
+
+export interface Change {
+  /** Time since the previous change. */
+  afterMs: number;
+  status: string;
+  sending: Sending;
+}
+
+/** What a caller, an operator or a stranger does to the run. */
+export type Deed = { atMs: number } & (
+  | { kind: 'refresh' | 'stop' | 'cancel' | 'terminate' | 'unreadableSignal' }
+  /** `which`: 0 for the first workflow task, 1 for the last. */
+  | { kind: 'reset'; which: number }
+);
+
+export interface OrderPlan extends Plan {
+  changes: Change[];
+  end: { afterMs: number; status: 'Completed' | 'Cancelled'; sending: Sending };
+  /** A caller has the order followed from the start; otherwise the first delivery starts the run. */
+  isRequested: boolean;
+  limits: FollowOrderLimits | null;
+  deeds: Deed[];
+  disturbances: Disturbance[];
+}
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+const words = ['Routing', 'Confirmed', 'Driving', 'Waiting', 'ActiveOrder'];
+
+const anySending: fc.Arbitrary<Sending> = fc.record({
+  times: fc.constantFrom<Sending['times']>(1, 1, 1, 0, 2),
+  lateMs: fc.oneof(
+    { weight: 3, arbitrary: fc.integer({ min: 0, max: 3 * second }) },
+    { weight: 1, arbitrary: fc.integer({ min: 0, max: 15 * minute }) },
+  ),
+});
+const afterMs = fc.integer({ min: 5 * second, max: 40 * minute });
+
+const anyLimits = fc.constantFrom<FollowOrderLimits | null>(
+  null,
+  { maxEvents: 40, maxSignals: 5 },
+  { maxEvents: 100, maxSignals: 20 },
+);
+
+const anyDeed = (withinMs: number): fc.Arbitrary<Deed> => {
+  const atMs = fc.integer({ min: 0, max: withinMs });
+  const kind = <const K extends string>(name: K) => fc.constant(name);
+  return fc.oneof(
+    { weight: 8, arbitrary: fc.record({ atMs, kind: kind('refresh') }) },
+    { weight: 2, arbitrary: fc.record({ atMs, kind: kind('unreadableSignal') }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ atMs, kind: kind('reset'), which: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        atMs,
+        kind: fc.constantFrom<'stop' | 'cancel' | 'terminate'>('stop', 'cancel', 'terminate'),
+      }),
+    },
+  );
+};
+
+/** Any plan. Most of what happens falls into the first three hours. */
+export const anyOrderPlan: fc.Arbitrary<OrderPlan> = fc.noBias(
+  fc.record({
+    seed: fc.noShrink(fc.integer({ min: 1, max: 2 ** 31 - 1 })),
+    changes: fc.array(fc.record({ afterMs, status: fc.constantFrom(...words), sending: anySending }), { maxLength: 7 }),
+    end: fc.record({
+      afterMs,
+      status: fc.constantFrom<'Completed' | 'Cancelled'>('Completed', 'Cancelled'),
+      sending: anySending,
+    }),
+    isRequested: fc.boolean(),
+    limits: anyLimits,
+    deeds: fc.array(anyDeed(3 * hour), { maxLength: 4 }),
+    disturbances: fc.array(anyDisturbance(3 * hour), { maxLength: 12 }),
+  }),
+);
+
+/** Plans that are a little simpler. */
+export function* simplerPlans(plan: OrderPlan): Iterable<OrderPlan> {
+  for (const disturbances of shorter(plan.disturbances)) yield { ...plan, disturbances };
+  for (const deeds of shorter(plan.deeds)) yield { ...plan, deeds };
+  for (const changes of shorter(plan.changes)) yield { ...plan, changes };
+  if (plan.limits) yield { ...plan, limits: null };
+  if (!plan.isRequested) yield { ...plan, isRequested: true };
+  for (const [index, change] of plan.changes.entries())
+    if (!isPrompt(change.sending))
+      yield { ...plan, changes: plan.changes.with(index, { ...change, sending: promptly }) };
+  if (!isPrompt(plan.end.sending)) yield { ...plan, end: { ...plan.end, sending: promptly } };
+}
+
+const promptly: Sending = { times: 1, lateMs: 0 };
+const isPrompt = ({ times, lateMs }: Sending): boolean => times === 1 && lateMs === 0;
+
+/** The plan in words, one line for each thing that happens, in the order of time. */
+export function orderPlanText(plan: OrderPlan): string {
+  const lines: { atMs: number; text: string }[] = [];
+  let atMs = 0;
+  for (const { afterMs: after, status, sending } of [...plan.changes, plan.end]) {
+    atMs += after;
+    lines.push({ atMs, text: `the order becomes ${status}; ${sendingText(sending)}` });
+  }
+  for (const deed of plan.deeds) lines.push({ atMs: deed.atMs, text: deedTexts[deed.kind] });
+  for (const one of plan.disturbances) lines.push({ atMs: one.atMs, text: disturbanceText(one) });
+  const first = plan.isRequested ? 'a caller has the order followed' : 'the first delivery starts the run';
+  const limits = plan.limits ? `; the run continues as new after ${plan.limits.maxEvents} events` : '';
+  const sorted = lines.sort((one, other) => one.atMs - other.atMs);
+  return [
+    `${first}${limits}; seed ${plan.seed}`,
+    ...sorted.map((line) => `${durationText(line.atMs).padEnd(22)} ${line.text}`),
+  ].join('\n');
+}
+
+function sendingText({ times, lateMs }: Sending): string {
+  if (times === 0) return 'its delivery is lost';
+  return `delivered ${times === 2 ? 'twice, ' : ''}after ${durationText(lateMs)}`;
+}
+
+const deedTexts: Record<Deed['kind'], string> = {
+  refresh: 'a caller wants a read',
+  stop: 'a caller stops the following',
+  cancel: 'an operator cancels the run',
+  terminate: 'an operator terminates the run',
+  reset: 'an operator resets the run',
+  unreadableSignal: 'a stranger sends a signal that no run can read',
+};

@@ -1,0 +1,36 @@
+import type fc from 'fast-check';
+import type { WorkerConfig } from '../../../src/config.js';
+import type { Code } from '../sdk/run.js';
+import type { World } from '../world/world.js';
+
+/** What each course runs on. */
+export interface CourseParts {
+  config: WorkerConfig;
+  code: Code;
+  keepsTrace?: boolean;
+}
+
+/** A course that has ended. */
+export interface Course {
+  world: World;
+  /** Kinds of disturbances, of deeds and of the server's rules that the course has met. */
+  met: ReadonlySet<string>;
+}
+
+/** What a seed decides, as plain data. */
+export interface Plan {
+  /** Decides everything that the plan leaves open, such as latencies. */
+  seed: number;
+}
+
+/** A kind of course: plans, how they are played, and the promises that must hold. */
+export interface Scenario<P extends Plan, C extends Course> {
+  anyPlan: fc.Arbitrary<P>;
+  play: (plan: P, parts: CourseParts) => Promise<C>;
+  /** The violated promises, in words. */
+  judge: (course: C) => string[];
+  /** Plans that are a little simpler, the greatest steps first. */
+  simpler: (plan: P) => Iterable<P>;
+  /** The plan in words. */
+  inWords: (plan: P) => string;
+}

@@ -1,0 +1,74 @@
+// Plays random courses for a while. Ends at the first one that breaks a promise, with the simplest such course that it finds.
+import { Command, InvalidArgumentError } from 'commander';
+import * as workflows from '../../src/workflows/index.js';
+import { interceptors } from '../../src/workflows/interceptors.js';
+import { installTimers } from './clock/timers.js';
+import { scenarios } from './course/scenarios.js';
+import { workerConfig } from './world/settings.js';
+
+interface Flags {
+  minutes: number;
+  seed?: number;
+  seeds?: number;
+}
+
+const second = 1_000;
+const progressEveryMs = 10 * second;
+const simplifyForMs = 120 * second;
+
+const number = (text: string): number => {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('must be a positive number');
+  return value;
+};
+
+const command = new Command('sim')
+  .description('Plays random courses on a virtual clock, and checks that every promise holds.')
+  .argument('[scenario]', `one of: ${Object.keys(scenarios).join(', ')} (default: each in turn)`)
+  .option('--minutes <n>', 'how long it lasts', number, 1)
+  .option('--seed <n>', 'the first seed (default: a random one)', number)
+  .option('--seeds <n>', 'how many seeds of each scenario, in place of --minutes', number)
+  .allowExcessArguments(false)
+  .parse();
+const { minutes, seed: given, seeds } = command.opts<Flags>();
+const [wanted] = command.args;
+if (wanted !== undefined && !(wanted in scenarios))
+  command.error(`error: no scenario ${wanted}; choose one of: ${Object.keys(scenarios).join(', ')}`);
+
+const chosen = Object.entries(scenarios).filter(([name]) => wanted === undefined || name === wanted);
+const firstSeed = given ?? Math.floor(Math.random() * 1e9) + 1;
+const startedAt = performance.now();
+const elapsedMs = (): number => performance.now() - startedAt;
+const isOver = (played: number): boolean =>
+  seeds === undefined ? elapsedMs() >= minutes * 60 * second : played >= seeds;
+
+installTimers();
+const parts = { config: workerConfig(), code: { workflows, interceptors } };
+const met = new Map<string, number>();
+let hash = 0;
+let shownAt = 0;
+let played = 0;
+for (; !isOver(played); played += 1) {
+  const seed = firstSeed + played;
+  for (const [name, scenario] of chosen) {
+    const result = await scenario.play(seed, parts);
+    for (const kind of result.met) met.set(kind, (met.get(kind) ?? 0) + 1);
+    hash = Math.imul(hash ^ result.hash, 16_777_619) >>> 0;
+    if (result.violations.length === 0) continue;
+    console.log(`\nSeed ${seed} of ${name} breaks a promise:\n  ${result.violations.join('\n  ')}`);
+    console.error('sim: looking for a simpler course');
+    const { violations, text } = await scenario.simplify(seed, parts, simplifyForMs);
+    console.log(`\nThe simplest course found, of which the promise is: ${violations[0]}\n\n${text}`);
+    console.log(`\nRepeat it: npm run sim -- ${name} --seed ${seed} --seeds 1`);
+    process.exit(1);
+  }
+  if (elapsedMs() - shownAt < progressEveryMs) continue;
+  shownAt = elapsedMs();
+  console.error(`sim: ${played + 1} seeds in ${Math.round(shownAt / second)} s`);
+}
+const kinds = [...met].sort(([, one], [, other]) => other - one).map(([kind, times]) => `  ${kind}: ${times}`);
+console.log(`${played} seeds of ${chosen.map(([name]) => name).join(', ')} from ${firstSeed}: every promise held`);
+console.log(
+  `in ${Math.round(elapsedMs() / second)} s, hash ${hash.toString(16)}; courses that met:\n${kinds.join('\n')}`,
+);
+process.exit(0);

@@ -1,0 +1,12 @@
+// What the simulation puts in the place of Temporal's SDK, of timers and of clocks. Vitest and the bundle of `npm run sim` use this list.
+import { fileURLToPath } from 'node:url';
+
+const fileAt = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+export const standIns = [
+  { find: '@temporalio/workflow', replacement: fileAt('sdk/workflow.ts') },
+  { find: '@temporalio/activity', replacement: fileAt('worker/activity.ts') },
+  { find: 'node:timers/promises', replacement: fileAt('clock/timers.ts') },
+  { find: /^(?:\.{1,2}\/)+(?:sealing\/)?sealer\.js$/, replacement: fileAt('world/sealer.ts') },
+  { find: /^(?:\.{1,2}\/)+clock\.js$/, replacement: fileAt('clock/clocks.ts') },
+];

@@ -1,0 +1,52 @@
+// Calls that fail in transit, to Temporal or to the service.
+import type { Scheduler } from '../clock/scheduler.js';
+
+export type Link = 'temporal' | 'service';
+/** What becomes of a call. `answerLost`: it was carried out, but the caller does not learn that. */
+export type Fate = 'arrives' | 'requestLost' | 'answerLost';
+
+/** An answer that the service gives without carrying out the call. */
+export interface Refusal {
+  status: number;
+  retryAfterSeconds: number | null;
+}
+
+/** A period in which each call fails with the probability `share`. */
+export interface Period {
+  link: Link;
+  fails: Exclude<Fate, 'arrives'> | Refusal;
+  share: number;
+  forMs: number;
+}
+
+export class Interference {
+  readonly #scheduler: Scheduler;
+  readonly #periods: { period: Period; until: number }[] = [];
+
+  constructor(scheduler: Scheduler) {
+    this.#scheduler = scheduler;
+  }
+
+  begin(period: Period): void {
+    this.#periods.push({ period, until: this.#scheduler.now + period.forMs });
+  }
+
+  fateOf(link: Link): Fate {
+    const fails = this.#draw(link, ({ fails }) => typeof fails === 'string');
+    return typeof fails === 'string' ? fails : 'arrives';
+  }
+
+  refusal(): Refusal | null {
+    const fails = this.#draw('service', ({ fails }) => typeof fails === 'object');
+    return typeof fails === 'object' ? fails : null;
+  }
+
+  #draw(link: Link, isMeant: (period: Period) => boolean): Period['fails'] | undefined {
+    const { now } = this.#scheduler;
+    for (const { period, until } of this.#periods) {
+      if (period.link !== link || now >= until || !isMeant(period)) continue;
+      if (this.#scheduler.chance(period.share)) return period.fails;
+    }
+    return undefined;
+  }
+}

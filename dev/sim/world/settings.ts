@@ -1,0 +1,19 @@
+import { loadWorkerConfig, type WorkerConfig } from '../../../src/config.js';
+import { sandboxCredentials } from '../../sandbox/token/credentials.js';
+import { serviceUrl } from './service.js';
+
+const { business } = sandboxCredentials;
+
+/** The settings of the simulated workers: one account, called `business`. */
+export const workerConfig = (): WorkerConfig =>
+  loadWorkerConfig({
+    FARETRAIL_BUSINESS_BASE_URL: serviceUrl,
+    FARETRAIL_BUSINESS_CLIENT_ID: business.clientId,
+    FARETRAIL_BUSINESS_CLIENT_SECRET: business.clientSecret,
+    FARETRAIL_BUSINESS_ID: business.businessId,
+    FARETRAIL_POLL_ACTIVE_MS: '10000',
+    FARETRAIL_POLL_RESERVED_MS: '300000',
+    FARETRAIL_POLL_PUSHED_MS: '300000',
+    FARETRAIL_TASK_QUEUE: 'rides',
+    FARETRAIL_SEALING_KEYS: `k1:${Buffer.alloc(32).toString('base64url')}`,
+  });
