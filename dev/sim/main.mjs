@@ -4,16 +4,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 import { standIns } from './stand-ins.mjs';
 
-const isStandIn = (find, id) => (typeof find === 'string' ? find === id : find.test(id));
+const standInFor = (id) => standIns.find(({ find }) => (typeof find === 'string' ? find === id : find.test(id)));
 
-const putStandIns = {
-  name: 'stand-ins',
-  resolveId(id, importer) {
-    const { replacement } = standIns.find(({ find }) => isStandIn(find, id)) ?? {};
-    // A stand-in itself may import what it replaces.
-    return replacement && replacement !== importer ? replacement : null;
-  },
-};
+const putStandIns = { name: 'stand-ins', resolveId: (id) => standInFor(id)?.replacement ?? null };
 
 const file = fileURLToPath(new URL('../../dist/sim/main.mjs', import.meta.url));
 const build = await rolldown({
@@ -21,7 +14,7 @@ const build = await rolldown({
   platform: 'node',
   resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
   plugins: [putStandIns],
-  external: (id) => isBuiltin(id) || !/^[./]/.test(id),
+  external: (id) => !standInFor(id) && (isBuiltin(id) || !/^[./]/.test(id)),
 });
 await build.write({ file, format: 'esm', sourcemap: true });
 await build.close();

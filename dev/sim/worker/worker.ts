@@ -125,7 +125,8 @@ export class SimulatedWorker implements Worker {
     } catch (error) {
       this.#cache.delete(execution.runId);
       onProblem(`a task of ${execution.workflowId} failed: ${(error as Error)?.stack ?? error}`);
-      failTask(namespace, task, failureOf(error));
+      // Like the SDK, it reports only the first failure. Further attempts time out, so they are seconds apart.
+      if (execution.attempt === 1) failTask(namespace, task, failureOf(error));
       this.#doNext(execution.runId);
       return;
     }
