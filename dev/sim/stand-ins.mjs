@@ -6,6 +6,7 @@ const fileAt = (path) => fileURLToPath(new URL(path, import.meta.url));
 export const standIns = [
   { find: '@temporalio/workflow', replacement: fileAt('sdk/workflow.ts') },
   { find: '@temporalio/activity', replacement: fileAt('worker/activity.ts') },
+  { find: 'node:crypto', replacement: fileAt('clock/crypto.ts') },
   { find: 'node:timers/promises', replacement: fileAt('clock/timers.ts') },
   { find: /^(?:\.{1,2}\/)+(?:sealing\/)?sealer\.js$/, replacement: fileAt('world/sealer.ts') },
   { find: /^(?:\.{1,2}\/)+clock\.js$/, replacement: fileAt('clock/clocks.ts') },

@@ -1,7 +1,9 @@
 import { orderScenario } from './order/scenario.js';
+import { rideScenario } from './ride/scenario.js';
 import { type Searchable, searchable } from './search.js';
 
 /** By the name that `npm run sim` takes. */
 export const scenarios: Readonly<Record<string, Searchable>> = {
   order: searchable(orderScenario),
+  ride: searchable(rideScenario),
 };

@@ -6,9 +6,9 @@ import type { OrderTrail } from '../../../../src/domain/order/trail.js';
 import { followOrderId } from '../../../../src/domain/workflow-ids.js';
 import { refreshOrderUpdate, stopFollowingUpdate } from '../../../../src/workflows/messages.js';
 import type { Execution } from '../../server/execution.js';
-import { reset } from '../../server/reset.js';
 import { createWorld, type World } from '../../world/world.js';
 import { disturb, kindOf } from '../disturbances.js';
+import { resetTo } from '../operator.js';
 import type { Course, CourseParts } from '../scenario.js';
 import type { Deed, OrderPlan } from './plan.js';
 
@@ -159,12 +159,4 @@ function act(world: World, deed: Deed, asked: Asked[]): boolean {
     case 'reset':
       return resetTo(world, run, deed.which);
   }
-}
-
-function resetTo({ namespace }: World, run: Execution, which: number): boolean {
-  const ends = run.events.filter((event) => event.workflowTaskCompletedEventAttributes);
-  const chosen = ends[Math.min(ends.length - 1, Math.floor(which * ends.length))];
-  if (!chosen) return false;
-  reset(namespace, run, Number(chosen.eventId), 'an operator');
-  return true;
 }

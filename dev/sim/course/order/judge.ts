@@ -3,8 +3,8 @@ import { isSameStatus } from '../../../../src/domain/order/status.js';
 import type { OrderTrail } from '../../../../src/domain/order/trail.js';
 import { attributesOf, type Event } from '../../sdk/history.js';
 import type { Execution } from '../../server/execution.js';
-import { lastsMs } from '../disturbances.js';
 import { durationText } from '../duration-text.js';
+import { calmFrom, resultOf, runsWithSecrets, tooManyTokens } from '../evidence.js';
 import type { OrderCourse } from './course.js';
 
 /** Each promise with the violations of it that a course shows. */
@@ -12,8 +12,11 @@ const promises: readonly [promise: string, check: (course: OrderCourse) => strin
   ['I1: Temporal gets each delivery that was acknowledged', deliveriesNotTaken],
   ['I1: a run counts each delivery that it gets', miscounts],
   ['I2: a read starts after each delivery, within minutes', deliveriesNotRead],
-  ['I3: no history holds a token or a client secret', secretsInHistories],
-  ['I4: tokens are requested once for each lifetime', tokenRequests],
+  ['I3: no history holds a token or a client secret', ({ world }) => runsWithSecrets(world)],
+  [
+    'I4: tokens are requested once for each lifetime',
+    ({ world, startedAt, endedAt, plan }) => tooManyTokens(world, endedAt - startedAt, plan.disturbances.length),
+  ],
   ['I5: the last status is that of the service, and nothing follows it', wrongEnds],
   ['I6: events grow with changes, not with time', tooManyEvents],
   ['I7: the run ends soon after the order', lateEnds],
@@ -26,8 +29,6 @@ export const judge = (course: OrderCourse): string[] =>
   promises.flatMap(([promise, check]) => check(course).map((violation) => `${promise}: ${violation}`));
 
 const minute = 60_000;
-/** Retries, and workers that take over, have had their time this long after a disturbance has passed. */
-const recoveryMs = 25 * minute;
 /** How long a calm system may take until a read starts. */
 const readWithinMs = 5 * minute;
 /** How long a calm system may take to find the end of an order whose delivery was lost. */
@@ -38,23 +39,12 @@ const at = ({ startedAt }: OrderCourse, instant: number): string => durationText
 /** Was the course ended by a person, so that promises about the rest of it do not hold? */
 const isBrokenOff = ({ met }: OrderCourse): boolean => ['stop', 'cancel', 'terminate'].some((kind) => met.has(kind));
 
-/** The first instant from which the system has been left alone for long enough to keep its promises within `ms`. */
-function calmFrom({ plan, startedAt }: OrderCourse, instant: number, ms: number): number {
-  const periods = [...plan.disturbances, ...plan.deeds.flatMap((deed) => (deed.kind === 'reset' ? [deed] : []))]
-    .map((one) => ({
-      from: startedAt + one.atMs,
-      until: startedAt + one.atMs + ('forMs' in one || 'restMs' in one ? lastsMs(one) : 0) + recoveryMs,
-    }))
-    .sort((one, other) => one.from - other.from);
-  let from = instant;
-  for (const period of periods) if (period.from < from + ms && from < period.until) from = period.until;
-  return from;
-}
-
-const trailOf = (run: Execution | undefined): OrderTrail | null => {
-  const result = run?.events.at(-1)?.workflowExecutionCompletedEventAttributes?.result?.payloads?.[0];
-  return result ? (JSON.parse(Buffer.from(result.data ?? []).toString()) as OrderTrail) : null;
+const calmAfter = ({ plan, startedAt }: OrderCourse, instant: number, ms: number): number => {
+  const resetsAt = plan.deeds.flatMap(({ kind, atMs }) => (kind === 'reset' ? [startedAt + atMs] : []));
+  return calmFrom({ startedAt, disturbances: plan.disturbances, resetsAt }, instant, ms);
 };
+
+const trailOf = (run: Execution | undefined): OrderTrail | null => resultOf<OrderTrail>(run);
 
 function deliveriesNotTaken({ world: { ingress } }: OrderCourse): string[] {
   const lost = ingress.acknowledged.filter(({ delivery }) => !ingress.taken.has(delivery.deliveryId));
@@ -100,34 +90,13 @@ function deliveriesNotRead(course: OrderCourse): string[] {
   return world.ingress.acknowledged.flatMap(({ delivery, at: acknowledgedAt }) => {
     const next = reads.find((read) => read >= acknowledgedAt);
     if (next === undefined && runs.at(-1)?.status === 'COMPLETED') return [];
-    const due = calmFrom(course, acknowledgedAt, readWithinMs) + readWithinMs;
+    const due = calmAfter(course, acknowledgedAt, readWithinMs) + readWithinMs;
     if (next !== undefined && next <= due) return [];
     const found = next === undefined ? 'there was none' : `the next one was at ${at(course, next)}`;
     return [
       `${delivery.deliveryId} came at ${at(course, acknowledgedAt)}, a read was due by ${at(course, due)}, ${found}`,
     ];
   });
-}
-
-function secretsInHistories({ world, runs }: OrderCourse): string[] {
-  const { tokens, clients } = world.service.state;
-  const secrets = [...tokens.texts(), clients.business.clientSecret, clients.partner.clientSecret];
-  const all = [...runs, ...world.namespace.all().filter(({ type }) => type === 'accessToken')];
-  return all.flatMap(({ workflowId, events }) => {
-    const text = JSON.stringify(events, (_, value) =>
-      value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : (value as unknown),
-    );
-    return secrets.some((secret) => text.includes(secret)) ? [`${workflowId} holds one`] : [];
-  });
-}
-
-const tokenLifetimeMs = 899_000;
-
-function tokenRequests({ world, startedAt, endedAt, plan }: OrderCourse): string[] {
-  const { tokensIssued } = world.service.state.ledger.counts();
-  const lifetimes = Math.ceil((endedAt - startedAt) / (tokenLifetimeMs - 60_000)) + 1;
-  const allowed = lifetimes + 8 * plan.disturbances.length;
-  return tokensIssued > allowed ? [`${tokensIssued} tokens in ${lifetimes} lifetimes`] : [];
 }
 
 function wrongEnds(course: OrderCourse): string[] {
@@ -141,7 +110,7 @@ function wrongEnds(course: OrderCourse): string[] {
   const seen = trail.timeline.filter(({ source }) => source === 'read');
   return [
     ...(trail.terminal && isSameStatus(trail.status, truth) ? [] : [`it ends with ${trail.status}, not ${truth}`]),
-    ...(runs.filter(({ events }) => trailOf({ events } as Execution)?.terminal).length > 1 && !course.met.has('reset')
+    ...(runs.filter((run) => trailOf(run)?.terminal).length > 1 && !course.met.has('reset')
       ? ['two runs end with the order']
       : []),
     ...seen.flatMap(({ status }) =>
@@ -171,7 +140,7 @@ function lateEnds(course: OrderCourse): string[] {
   const end = statuses.at(-1)?.at ?? 0;
   // A run that the first delivery starts can only begin then.
   const from = Math.max(end, runs[0]?.startedMs ?? 0);
-  const due = calmFrom(course, from, endWithinMs) + endWithinMs;
+  const due = calmAfter(course, from, endWithinMs) + endWithinMs;
   const closed = last.closedMs ?? 0;
   return closed > due ? [`the order ended at ${at(course, end)}, the run at ${at(course, closed)}`] : [];
 }

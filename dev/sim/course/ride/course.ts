@@ -1,0 +1,214 @@
+// Plays a plan for one ride, and collects what the judge needs to know.
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import type { Delivery } from '../../../../src/domain/delivery.js';
+import type { AccountName, DeliveryId, OrderId } from '../../../../src/domain/keys.js';
+import { endStatuses, toKnownStatus } from '../../../../src/domain/order/status.js';
+import type { RideStanding } from '../../../../src/domain/ride/ride.js';
+import { requestRideId } from '../../../../src/domain/workflow-ids.js';
+import {
+  cancelRideUpdate,
+  resolveRideUpdate,
+  rideStatusQuery,
+  updateRideUpdate,
+} from '../../../../src/workflows/messages.js';
+import { sandboxProducts } from '../../../sandbox/ride/catalogue.js';
+import type { Execution } from '../../server/execution.js';
+import { createWorld, type World } from '../../world/world.js';
+import { disturb, kindOf } from '../disturbances.js';
+import { resetTo } from '../operator.js';
+import type { Course, CourseParts } from '../scenario.js';
+import type { RideDeed, RidePlan } from './plan.js';
+
+/** A change that a caller or a person asked for, with the answer or error once there is one. */
+export interface AskedOfRide {
+  kind: RideDeed['kind'] | 'resolve';
+  at: number;
+  answer?: RideStanding;
+  error?: unknown;
+}
+
+/** A course that has ended. Instants are milliseconds since the epoch. */
+export interface RideCourse extends Course {
+  plan: RidePlan;
+  startedAt: number;
+  asked: readonly AskedOfRide[];
+  /** All runs of the ride, oldest first. */
+  runs: readonly Execution[];
+}
+
+const account = 'business' as AccountName;
+const requestId = 'r1';
+const workflowId = requestRideId({ account, requestId });
+const hour = 3_600_000;
+const longestMs = 40 * hour;
+const personEveryMs = 300_000;
+/** A person waits at least this long before a decision. */
+const patienceMs = 240_000;
+
+const user = { name: 'Pat Example', phone: '15550100200' };
+const location = { lat: 52.5, lng: 13.4, full_address: 'Example Street 1' };
+const body = {
+  category: 'transportation',
+  product_id: sandboxProducts.standard.id as string,
+  stops: [
+    { type: 'origin', actions: [{ type: 'pick_up', user }], location },
+    { type: 'destination', actions: [{ type: 'drop_off', user }], location },
+  ],
+};
+
+export async function runRideCourse(plan: RidePlan, parts: CourseParts): Promise<RideCourse> {
+  let afterMs = 0;
+  const script = [
+    { status: 'Pending', afterMs },
+    ...[...plan.changes, { afterMs: plan.endAfterMs, status: 'Completed' }].map((change) => {
+      afterMs += change.afterMs;
+      return { status: change.status, afterMs };
+    }),
+  ];
+  const world = createWorld(plan.seed, { ...parts, watch: 'model', sandbox: { rides: { script } } });
+  const { scheduler, namespace } = world;
+  const startedAt = scheduler.now;
+  const met = new Set<string>();
+  const asked: AskedOfRide[] = [];
+  world.asCaller((client) => void request(world, client, plan, parts.config.taskQueue));
+  for (const deed of plan.deeds)
+    scheduler.after(deed.atMs, () => {
+      if (act(world, deed, asked)) met.add(deed.kind);
+    });
+  for (const one of plan.disturbances)
+    scheduler.after(one.atMs, () => {
+      met.add(kindOf(one));
+      disturb(world, one);
+    });
+  if (plan.isAnnounced) announce(world, script);
+  watchRide(world, asked, met);
+  const planned = Math.max(0, ...[...plan.deeds, ...plan.disturbances].map(({ atMs }) => atMs));
+  const isOver = (): boolean =>
+    scheduler.now > startedAt + planned && namespace.all().every((run) => !run.isOpen || !isPartOfRide(run));
+  await scheduler.run(longestMs, isOver);
+  await scheduler.run(hour);
+  for (const rule of namespace.counts.keys()) met.add(rule);
+  const runs = namespace.runsOf(workflowId);
+  if (runs.some(({ status }) => status === 'CONTINUED_AS_NEW')) met.add('continuedAsNew');
+  return { plan, world, startedAt, asked, runs, met };
+}
+
+const isPartOfRide = ({ type }: Execution): boolean => type === 'requestRide' || type === 'followOrder';
+
+/** Requests the ride as our clients do, again while Temporal does not take the request. */
+async function request(world: World, client: Client, { isQuoted, maxEvents }: RidePlan, taskQueue: string) {
+  const input = { account, requestId, order: body, ...(isQuoted ? { quote: true } : {}) };
+  const args = maxEvents === null ? [input] : [input, { limits: { maxEvents } }];
+  const options = { workflowId, taskQueue, args, workflowIdReusePolicy: 'REJECT_DUPLICATE' } as const;
+  for (let tries = 0; tries < 1_000 && !world.namespace.newest(workflowId); tries += 1) {
+    await client.workflow.start('requestRide', options).catch(() => world.scheduler.pause(5_000));
+  }
+}
+
+const orderIdsOf = ({ service }: World): OrderId[] =>
+  service.state.rides.all().map(({ orderId }) => orderId as OrderId);
+
+/** Delivers the changes of the order from its create on. */
+function announce(world: World, script: readonly { status: string; afterMs: number }[]): void {
+  const { scheduler, ingress } = world;
+  const lookEveryMs = 100;
+  const look = (): void => {
+    const [orderId] = orderIdsOf(world);
+    if (orderId === undefined) {
+      scheduler.after(lookEveryMs, look);
+      return;
+    }
+    script.forEach(({ status, afterMs }, index) => {
+      const deliver = (): void => ingress.receive(deliveryOf(world, orderId, { index, status }));
+      scheduler.after(afterMs + scheduler.between(0, 2_000), deliver);
+    });
+  };
+  look();
+}
+
+const deliveryOf = (
+  { scheduler }: World,
+  orderId: OrderId,
+  { index, status }: { index: number; status: string },
+): Delivery => ({
+  account,
+  eventType: 'status_changed',
+  orderId,
+  deliveryId: `d${index}` as DeliveryId,
+  receivedAt: new Date(scheduler.now).toISOString(),
+  status,
+});
+
+/** A person looks at the ride now and then. If its outcome is unknown, the person decides by what the service really has. */
+function watchRide(world: World, asked: AskedOfRide[], met: Set<string>): void {
+  const { scheduler, namespace } = world;
+  let since: number | null = null;
+  const look = async (client: Client): Promise<void> => {
+    const handle = client.workflow.getHandle(workflowId);
+    const { attention } = await handle.query(rideStatusQuery);
+    const isUnknown = attention?.code === 'outcomeUnknown';
+    since = isUnknown ? (since ?? scheduler.now) : null;
+    if (since === null || scheduler.now - since < patienceMs) return;
+    since = null;
+    met.add('outcomeUnknown');
+    const [orderId] = orderIdsOf(world);
+    const args: [{ orderId: string } | { tryAgain: true }] = [orderId ? { orderId } : { tryAgain: true }];
+    ask(world, asked, 'resolve', (run) => run.executeUpdate(resolveRideUpdate, { args }));
+  };
+  const again = (): void =>
+    scheduler.after(personEveryMs, () => {
+      if (namespace.openRun(workflowId)) world.asCaller((client) => void look(client).catch(() => undefined));
+      again();
+    });
+  again();
+}
+
+function ask(
+  world: World,
+  asked: AskedOfRide[],
+  kind: AskedOfRide['kind'],
+  send: (run: WorkflowHandle) => Promise<RideStanding>,
+): void {
+  const one: AskedOfRide = { kind, at: world.scheduler.now };
+  asked.push(one);
+  world.asCaller((client) => {
+    send(client.workflow.getHandle(workflowId)).then(
+      (answer) => {
+        one.answer = answer;
+      },
+      (error: unknown) => {
+        one.error = error;
+      },
+    );
+  });
+}
+
+/** Returns false if there is nothing to act on. */
+function act(world: World, deed: RideDeed, asked: AskedOfRide[]): boolean {
+  const run = world.namespace.openRun(workflowId);
+  if (!run) return false;
+  const quietly = (send: (handle: WorkflowHandle) => Promise<unknown>): void =>
+    world.asCaller((client) => void send(client.workflow.getHandle(workflowId)).catch(() => undefined));
+  switch (deed.kind) {
+    case 'update':
+      ask(world, asked, deed.kind, (handle) =>
+        handle.executeUpdate(updateRideUpdate, { args: [{ order: { note_to_driver: 'Ring twice' } }] }),
+      );
+      return true;
+    case 'cancelRide':
+      ask(world, asked, deed.kind, (handle) => handle.executeUpdate(cancelRideUpdate));
+      return true;
+    case 'cancel':
+      quietly((handle) => handle.cancel());
+      return true;
+    case 'terminate':
+      quietly((handle) => handle.terminate('enough'));
+      return true;
+    case 'reset':
+      return resetTo(world, run, deed.which);
+  }
+}
+
+/** Has the order with this id ended at the service? */
+export const hasEnded = ({ service }: World, orderId: OrderId): boolean =>
+  endStatuses.some((end) => end === toKnownStatus(service.statusOf(account, orderId) ?? ''));

@@ -1,0 +1,96 @@
+// The promises of faretrail about a ride, checked after its course. The numbers are those of the invariants.
+import type { OrderId } from '../../../../src/domain/keys.js';
+import type { RideResult } from '../../../../src/domain/ride/ride.js';
+import { durationText } from '../duration-text.js';
+import { calmFrom, resultOf, runsWithSecrets, tooManyTokens } from '../evidence.js';
+import { hasEnded, type RideCourse } from './course.js';
+
+/** Each promise with the violations of it that a course shows. */
+const promises: readonly [promise: string, check: (course: RideCourse) => string[]][] = [
+  ['I1: Temporal gets each delivery that was acknowledged', deliveriesNotTaken],
+  ['I3: no history holds a token or a client secret', ({ world }) => runsWithSecrets(world)],
+  ['I4: tokens are requested once for each lifetime', tokens],
+  ['I6: events grow with changes, not with time', tooManyEvents],
+  ['I7: the ride ends soon after its order', lateEnds],
+  ['I8: a rebuilt run does what its history says', ({ world }) => [...world.problems]],
+  ['I9: one ride is one order, and no order is without its ride', wrongOrders],
+  ['Callers get an answer, and it says the truth', wrongAnswers],
+];
+
+/** Violations in words. */
+export const judge = (course: RideCourse): string[] =>
+  promises.flatMap(([promise, check]) => check(course).map((violation) => `${promise}: ${violation}`));
+
+const minute = 60_000;
+/** The end of the order is found, and its receipt has stayed the same for ten minutes. */
+const endWithinMs = 40 * minute;
+
+const createdOrders = ({ world }: RideCourse): OrderId[] =>
+  world.service.state.rides.all().map(({ orderId }) => orderId as OrderId);
+
+const isBrokenOff = ({ met }: RideCourse): boolean => met.has('cancel') || met.has('terminate');
+
+function deliveriesNotTaken({ world: { ingress } }: RideCourse): string[] {
+  const lost = ingress.acknowledged.filter(({ delivery }) => !ingress.taken.has(delivery.deliveryId));
+  return lost.map(({ delivery }) => `${delivery.deliveryId} was lost`);
+}
+
+function tokens({ world, startedAt, plan }: RideCourse): string[] {
+  return tooManyTokens(world, world.scheduler.now - startedAt, plan.disturbances.length);
+}
+
+function tooManyEvents({ runs, plan, asked }: RideCourse): string[] {
+  const events = runs.reduce((sum, run) => sum + run.events.length, 0);
+  const causes = plan.changes.length + 1 + asked.length + plan.disturbances.length + plan.deeds.length;
+  const allowed = (150 + 60 * causes) * (plan.maxEvents === null ? 1 : 2);
+  return events > allowed ? [`${events} events for ${causes} causes`] : [];
+}
+
+function lateEnds(course: RideCourse): string[] {
+  const { runs, world, plan, startedAt, asked } = course;
+  const last = runs.at(-1);
+  if (isBrokenOff(course)) return [];
+  if (!last) return ['no run was started'];
+  if (last.isOpen) return [`the ride goes on after ${durationText(world.scheduler.now - startedAt)}`];
+  const [orderId] = createdOrders(course);
+  const order = orderId && world.service.state.orders.find('business', orderId);
+  const decisions = asked.map(({ at }) => at);
+  const orderEnd = order?.steps.at(-1)?.at ?? startedAt;
+  const resetsAt = plan.deeds.flatMap(({ kind, atMs }) => (kind === 'reset' ? [startedAt + atMs] : []));
+  const from = Math.max(orderEnd, ...decisions);
+  const due = calmFrom({ startedAt, disturbances: plan.disturbances, resetsAt }, from, endWithinMs) + endWithinMs;
+  const closed = last.closedMs ?? 0;
+  const offset = (instant: number): string => durationText(instant - startedAt);
+  return closed > due ? [`the order ended at ${offset(orderEnd)}, the ride at ${offset(closed)}`] : [];
+}
+
+function wrongOrders(course: RideCourse): string[] {
+  const { runs, world, met } = course;
+  const created = createdOrders(course);
+  const [orderId] = created;
+  if (created.length > 1) return [`${created.length} orders were created`];
+  const last = runs.at(-1);
+  if (!last || last.isOpen) return [];
+  if (isBrokenOff(course)) {
+    // A run that was terminated knows nothing; one that was cancelled has its order followed.
+    const isFollowed = orderId === undefined || world.namespace.runsOf(`order/business/${orderId}`).length > 0;
+    return met.has('terminate') || isFollowed ? [] : [`nothing follows order ${orderId} of the cancelled ride`];
+  }
+  const result = resultOf<RideResult>(last);
+  if (!result) return orderId === undefined ? [] : [`order ${orderId} exists, and the ride ended as ${last.status}`];
+  if (result.outcome === 'withdrawn') return orderId === undefined ? [] : [`withdrawn, but order ${orderId} exists`];
+  return result.orderId === orderId ? [] : [`the ride has order ${result.orderId}, the service ${orderId}`];
+}
+
+function wrongAnswers(course: RideCourse): string[] {
+  const { asked, startedAt, met, world } = course;
+  const [orderId] = createdOrders(course);
+  return asked.flatMap(({ kind, at, answer, error }) => {
+    const what = `${kind} at ${durationText(at - startedAt)}`;
+    if (!answer && !error) return met.has('terminate') || met.has('reset') ? [] : [`${what} got no answer`];
+    if (!answer || orderId === undefined) return [];
+    if (kind === 'cancelRide' && !hasEnded(world, orderId)) return [`${what} was answered, but the order goes on`];
+    const note = world.service.state.rides.find(orderId)?.order.note_to_driver;
+    return kind === 'update' && note === undefined ? [`${what} was answered, but changed nothing`] : [];
+  });
+}

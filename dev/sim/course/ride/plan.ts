@@ -1,0 +1,94 @@
+// Random plans for one ride: how its order goes, who changes or decides what, and faults, most of them around the create.
+import fc from 'fast-check';
+import { anyDisturbance, type Disturbance, disturbanceText } from '../disturbances.js';
+import { durationText } from '../duration-text.js';
+import type { Plan } from '../scenario.js';
+import { shorter } from '../search.js';
+
+/** What a caller or an operator does to the run. */
+export type RideDeed = { atMs: number } & (
+  | { kind: 'update' | 'cancelRide' | 'cancel' | 'terminate' }
+  /** `which`: 0 for the first workflow task, 1 for the last. */
+  | { kind: 'reset'; which: number }
+);
+
+export interface RidePlan extends Plan {
+  isQuoted: boolean;
+  /** The statuses of the order, each with the time since the one before. */
+  changes: { afterMs: number; status: string }[];
+  endAfterMs: number;
+  /** Are changes delivered? */
+  isAnnounced: boolean;
+  /** The run continues as new after so many events. */
+  maxEvents: number | null;
+  deeds: RideDeed[];
+  disturbances: Disturbance[];
+}
+
+const second = 1_000;
+const minute = 60 * second;
+
+const words = ['Routing', 'Confirmed', 'Driving', 'Waiting', 'ActiveOrder'];
+const afterMs = fc.integer({ min: 5 * second, max: 20 * minute });
+const early = 20 * second;
+const late = 60 * minute;
+
+const anyDeed = (withinMs: number): fc.Arbitrary<RideDeed> => {
+  const atMs = fc.integer({ min: 0, max: withinMs });
+  const kind = <const K extends string>(name: K) => fc.constant(name);
+  return fc.oneof(
+    { weight: 3, arbitrary: fc.record({ atMs, kind: kind('update') }) },
+    { weight: 2, arbitrary: fc.record({ atMs, kind: kind('cancelRide') }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({ atMs, kind: kind('reset'), which: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    },
+    { weight: 1, arbitrary: fc.record({ atMs, kind: fc.constantFrom<'cancel' | 'terminate'>('cancel', 'terminate') }) },
+  );
+};
+
+export const anyRidePlan: fc.Arbitrary<RidePlan> = fc.noBias(
+  fc.record({
+    seed: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+    isQuoted: fc.boolean(),
+    changes: fc.array(fc.record({ afterMs, status: fc.constantFrom(...words) }), { maxLength: 4 }),
+    endAfterMs: afterMs,
+    isAnnounced: fc.boolean(),
+    maxEvents: fc.constantFrom(null, null, 40),
+    deeds: fc.array(fc.oneof(anyDeed(early), anyDeed(late)), { maxLength: 3 }),
+    disturbances: fc.array(fc.oneof(anyDisturbance(early), anyDisturbance(late)), { maxLength: 8 }),
+  }),
+);
+
+export function* simplerRidePlans(plan: RidePlan): Iterable<RidePlan> {
+  for (const disturbances of shorter(plan.disturbances)) yield { ...plan, disturbances };
+  for (const deeds of shorter(plan.deeds)) yield { ...plan, deeds };
+  for (const changes of shorter(plan.changes)) yield { ...plan, changes };
+  if (plan.maxEvents !== null) yield { ...plan, maxEvents: null };
+  if (plan.isQuoted) yield { ...plan, isQuoted: false };
+  if (plan.isAnnounced) yield { ...plan, isAnnounced: false };
+}
+
+/** The plan in words, one line for each thing that happens, in the order of time. */
+export function ridePlanText(plan: RidePlan): string {
+  const happens = [
+    ...plan.deeds.map(({ atMs, kind }) => ({ atMs, text: deedTexts[kind] })),
+    ...plan.disturbances.map((one) => ({ atMs: one.atMs, text: disturbanceText(one) })),
+  ].sort((one, other) => one.atMs - other.atMs);
+  const statuses = [...plan.changes, { afterMs: plan.endAfterMs, status: 'Completed' }];
+  return [
+    `a caller requests a ride${plan.isQuoted ? ' with a quote' : ''}; seed ${plan.seed}`,
+    `its order becomes ${statuses.map(({ afterMs: after, status }) => `${status} after ${durationText(after)}`).join(', ')}`,
+    plan.isAnnounced ? 'changes are delivered' : 'nothing is delivered',
+    ...(plan.maxEvents === null ? [] : [`the run continues as new after ${plan.maxEvents} events`]),
+    ...happens.map(({ atMs, text }) => `${durationText(atMs).padEnd(22)} ${text}`),
+  ].join('\n');
+}
+
+const deedTexts: Record<RideDeed['kind'], string> = {
+  update: 'a caller changes the ride',
+  cancelRide: 'a caller cancels the ride',
+  cancel: 'an operator cancels the run',
+  terminate: 'an operator terminates the run',
+  reset: 'an operator resets the run',
+};
