@@ -24,6 +24,8 @@ export interface PastTask {
   done: Event[];
   /** Update requests by id that were recorded before they were accepted, as after a reset. */
   admitted: ReadonlyMap<string, UpdateRequest>;
+  /** Does it hold the news of earlier tasks, which a run that is not rebuilt has learned of one task at a time? */
+  isMerged: boolean;
 }
 
 type UpdateRequest = NonNullable<Attributes<'workflowExecutionUpdateAdmitted'>['request']>;
@@ -38,6 +40,7 @@ export function tasksOf(events: readonly Event[]): { past: PastTask[]; rest: Eve
   let news: Event[] = [];
   const admitted = new Map<string, UpdateRequest>();
   let isAfterCommands = false;
+  let isMerged = false;
   for (let at = 0; at < events.length; at += 1) {
     const event = events[at] as Event;
     const completed = attributesOf(events[at + 1], 'workflowTaskCompleted');
@@ -51,9 +54,13 @@ export function tasksOf(events: readonly Event[]): { past: PastTask[]; rest: Eve
     const done = commandsAfter(events, at + 1);
     const next = events[at + 2 + done.length];
     at += 1 + done.length;
-    if (!isAfterCommands && done.length === 0 && attributesOf(next, 'workflowTaskScheduled')) continue;
-    past.push({ started: event, news, done, admitted });
+    if (!isAfterCommands && done.length === 0 && attributesOf(next, 'workflowTaskScheduled')) {
+      isMerged = true;
+      continue;
+    }
+    past.push({ started: event, news, done, admitted, isMerged });
     news = [];
+    isMerged = false;
     isAfterCommands = done.length > 0;
   }
   return { past, rest: news };

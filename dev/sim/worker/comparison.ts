@@ -1,6 +1,6 @@
 // Compares the commands of a rebuilt run with its history.
 import type { Command } from '../sdk/activation.js';
-import { attributesOf, type Event } from '../sdk/history.js';
+import { attributesOf, type Event, type PastTask } from '../sdk/history.js';
 
 /** The command behind each kind of event. */
 const commandOf: Record<string, string> = {
@@ -21,9 +21,11 @@ const commandOf: Record<string, string> = {
 };
 
 /** Describes the first difference; null if there is none. Results of updates are not compared. */
-export function differenceOf(commands: readonly Command[], done: readonly Event[]): string | null {
-  const now = commands.flatMap((command) => said(command) ?? []);
-  const then = done.flatMap((event) => recorded(event) ?? []);
+export function differenceOf(commands: readonly Command[], { done, isMerged }: PastTask): string | null {
+  // In a merged task updates come first, so that inputs may differ. Servers and SDKs do not compare them.
+  const compared = (text: string): string => (isMerged ? text.split(' ', 2).join(' ') : text);
+  const now = commands.flatMap((command) => said(command) ?? []).map(compared);
+  const then = done.flatMap((event) => recorded(event) ?? []).map(compared);
   const at = Array.from({ length: Math.max(now.length, then.length) }, (_, index) => index).find(
     (index) => now[index] !== then[index],
   );

@@ -157,7 +157,7 @@ export class SimulatedWorker implements Worker {
     for (const task of past) {
       const { commands } = await core.take(pastTask(task));
       core.note(task.done);
-      const difference = differenceOf(commands, task.done);
+      const difference = differenceOf(commands, task);
       if (difference) onProblem(`nondeterminism: ${workflowId} at event ${task.started.eventId}: ${difference}`);
     }
     if (past.length > 0) namespace.count('rebuilt');

@@ -111,10 +111,13 @@ function open(rawInput: RequestRideInput, { limits, carried }: RequestRideProgre
 async function orderRide(ride: Ride): Promise<void> {
   while (ride.standing.orderId === null) {
     if (ride.isWithdrawn && !(await wasReset())) return;
-    if (ride.isWithdrawn)
+    if (ride.isWithdrawn) {
       showOutcomeUnknown(ride, {
         reason: 'This run was reset to a point before the create, which another run may have sent.',
       });
+      // A cancel in 0.2.0 could still withdraw the ride, even after a person had named its order.
+      ride.isSent = doubtOutlivesRefusals();
+    }
     await (ride.standing.attention === null ? create(ride) : awaitResolution(ride));
   }
 }

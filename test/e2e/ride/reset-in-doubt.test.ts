@@ -19,6 +19,25 @@ async function withoutTokens(act: () => Promise<void>): Promise<void> {
   await stack.startWorker();
 }
 
+it('a ride that was reset and is in doubt is not withdrawn by a cancel, but follows the order that a person names', async () => {
+  const { handle, requestId } = await rideUnderWay(stack);
+  const ride = stack.client.workflow.getHandle(handle.workflowId) as RideRun;
+  const cancel = () => failureOf(ride.executeUpdate('cancelRide'));
+  await stack.stopWorker();
+  const [point = 0] = await resetPoints(handle);
+  await resetRun(stack.client, { workflowId: handle.workflowId, runId: handle.firstExecutionRunId }, point, 'nothing');
+  const first = cancel(); // the run takes it in its first task, before it sends a create
+  await stack.startWorker();
+  expect(await first).toMatchObject({ type: 'OutcomeUnknown' });
+  expect(await cancel()).toMatchObject({ type: 'OutcomeUnknown' });
+  const [order] = ordersOf(stack, requestId);
+  const { orderId = '' } = order ?? {};
+  await ride.executeUpdate('resolveRide', { args: [{ orderId }] });
+  await stands(ride, { stage: 'following', orderId, outcome: null });
+  expect(createsOf(stack, requestId)).toHaveLength(1);
+  await ride.terminate();
+});
+
 it('a ride or a call that placed an order, and was reset, does not fail as if there were none, although it gets no token', async () => {
   const { handle, requestId } = await rideUnderWay(stack);
   const call = await startCall(stack, 'createOrder', { body: newRide() });

@@ -84,7 +84,9 @@ export async function runRideCourse(plan: RidePlan, parts: CourseParts): Promise
   watchRide(world, asked, met);
   const planned = Math.max(0, ...[...plan.deeds, ...plan.disturbances].map(({ atMs }) => atMs));
   const isOver = (): boolean =>
-    scheduler.now > startedAt + planned && namespace.all().every((run) => !run.isOpen || !isPartOfRide(run));
+    scheduler.now > startedAt + planned &&
+    namespace.newest(workflowId) !== undefined &&
+    namespace.all().every((run) => !run.isOpen || !isPartOfRide(run));
   await scheduler.run(longestMs, isOver);
   await scheduler.run(hour);
   for (const rule of namespace.counts.keys()) met.add(rule);

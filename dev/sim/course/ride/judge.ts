@@ -1,6 +1,7 @@
 // The promises of faretrail about a ride, checked after its course. The numbers are those of the invariants.
 import type { OrderId } from '../../../../src/domain/keys.js';
 import type { RideResult } from '../../../../src/domain/ride/ride.js';
+import { attributesOf, type Event } from '../../sdk/history.js';
 import { durationText } from '../duration-text.js';
 import { calmFrom, resultOf, runsWithSecrets, tooManyTokens } from '../evidence.js';
 import { hasEnded, type RideCourse } from './course.js';
@@ -72,15 +73,25 @@ function wrongOrders(course: RideCourse): string[] {
   const last = runs.at(-1);
   if (!last || last.isOpen) return [];
   if (isBrokenOff(course)) {
-    // A run that was terminated knows nothing; one that was cancelled has its order followed.
-    const isFollowed = orderId === undefined || world.namespace.runsOf(`order/business/${orderId}`).length > 0;
-    return met.has('terminate') || isFollowed ? [] : [`nothing follows order ${orderId} of the cancelled ride`];
+    // A run that was terminated does nothing more. One that was cancelled still has an order followed of which it knows.
+    const isKnown = orderId !== undefined && runs.some(({ events }) => mentions(events, orderId));
+    const isFollowed = world.namespace.runsOf(`order/business/${orderId}`).length > 0;
+    return met.has('terminate') || !isKnown || isFollowed
+      ? []
+      : [`nothing follows order ${orderId} of the cancelled ride`];
   }
   const result = resultOf<RideResult>(last);
   if (!result) return orderId === undefined ? [] : [`order ${orderId} exists, and the ride ended as ${last.status}`];
   if (result.outcome === 'withdrawn') return orderId === undefined ? [] : [`withdrawn, but order ${orderId} exists`];
   return result.orderId === orderId ? [] : [`the ride has order ${result.orderId}, the service ${orderId}`];
 }
+
+const mentions = (events: readonly Event[], orderId: OrderId): boolean =>
+  events.some((event) =>
+    (attributesOf(event, 'activityTaskCompleted')?.result?.payloads ?? []).some(({ data }) =>
+      Buffer.from(data ?? []).includes(orderId),
+    ),
+  );
 
 function wrongAnswers(course: RideCourse): string[] {
   const { asked, startedAt, met, world } = course;
