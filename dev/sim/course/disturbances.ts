@@ -35,7 +35,7 @@ export const anyDisturbance = (withinMs: number): fc.Arbitrary<Disturbance> => {
       arbitrary: fc.record({
         atMs,
         kind: kind('clockJumps'),
-        byMs: fc.integer({ min: -10 * minute, max: 10 * minute }),
+        byMs: fc.integer({ min: -180 * minute, max: 180 * minute }),
       }),
     },
     { weight: 1, arbitrary: fc.record({ atMs, kind: kind('tokensRevoked') }) },

@@ -1,4 +1,7 @@
 // What judges of all kinds of courses look at.
+import { type ServiceError, status } from '@grpc/grpc-js';
+import { isGrpcServiceError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import type { Execution } from '../server/execution.js';
 import type { World } from '../world/world.js';
 import { type Disturbance, lastsMs } from './disturbances.js';
@@ -58,4 +61,14 @@ export function tooManyTokens({ service }: World, lastedMs: number, disturbances
   const { tokensIssued } = service.state.ledger.counts();
   const lifetimes = Math.ceil(lastedMs / (tokenLifetimeMs - renewedAheadMs)) + 1;
   return tokensIssued > lifetimes + 8 * disturbances ? [`${tokensIssued} tokens in ${lifetimes} lifetimes`] : [];
+}
+
+/** Failures by which Temporal says that a run closed, or failed a task, although an update waited for its answer. */
+const carelessTypes = ['AcceptedUpdateCompletedWorkflow', 'UnprocessedUpdate'];
+
+/** Did an update end without an answer because the run was careless, and not because of a fault on the way? */
+export function isCareless(error: unknown): boolean {
+  const { cause } = error instanceof Error ? error : {};
+  if (cause instanceof ApplicationFailure) return carelessTypes.includes(cause.type ?? '');
+  return isGrpcServiceError(cause ?? error) && ((cause ?? error) as ServiceError).code === status.FAILED_PRECONDITION;
 }

@@ -4,7 +4,7 @@ import type { OrderTrail } from '../../../../src/domain/order/trail.js';
 import { attributesOf, type Event } from '../../sdk/history.js';
 import type { Execution } from '../../server/execution.js';
 import { durationText } from '../duration-text.js';
-import { calmFrom, resultOf, runsWithSecrets, tooManyTokens } from '../evidence.js';
+import { calmFrom, isCareless, resultOf, runsWithSecrets, tooManyTokens } from '../evidence.js';
 import type { OrderCourse } from './course.js';
 
 /** Each promise with the violations of it that a course shows. */
@@ -150,6 +150,8 @@ function wrongAnswers(course: OrderCourse): string[] {
   return course.asked.flatMap(({ kind, at: askedAt, answer, error }) => {
     const what = `${kind} at ${at(course, askedAt)}`;
     if (!answer && !error) return course.met.has('terminate') ? [] : [`${what} got no answer`];
+    if (isCareless(error) && !course.met.has('terminate') && !course.met.has('reset'))
+      return [`${what} failed: ${error}`];
     if (!answer) return [];
     if (kind === 'stop' && answer.outcome === null) return [`${what} was answered before the end`];
     const isRead = answer.terminal || reads.some((read) => read >= askedAt);

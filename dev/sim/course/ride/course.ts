@@ -81,7 +81,7 @@ export async function runRideCourse(plan: RidePlan, parts: CourseParts): Promise
       disturb(world, one);
     });
   if (plan.isAnnounced) announce(world, script);
-  watchRide(world, asked, met);
+  watchRide(world, plan, asked, met);
   const planned = Math.max(0, ...[...plan.deeds, ...plan.disturbances].map(({ atMs }) => atMs));
   const isOver = (): boolean =>
     scheduler.now > startedAt + planned &&
@@ -141,9 +141,10 @@ const deliveryOf = (
   status,
 });
 
-/** A person looks at the ride now and then. If its outcome is unknown, the person decides by what the service really has. */
-function watchRide(world: World, asked: AskedOfRide[], met: Set<string>): void {
+/** A person looks at the ride now and then. If its outcome is unknown, the person decides, as a rule by what the service has. */
+function watchRide(world: World, { isHasty }: RidePlan, asked: AskedOfRide[], met: Set<string>): void {
   const { scheduler, namespace } = world;
+  let mayTryAgain = isHasty;
   let since: number | null = null;
   const look = async (client: Client): Promise<void> => {
     const handle = client.workflow.getHandle(workflowId);
@@ -154,7 +155,9 @@ function watchRide(world: World, asked: AskedOfRide[], met: Set<string>): void {
     since = null;
     met.add('outcomeUnknown');
     const [orderId] = orderIdsOf(world);
-    const args: [{ orderId: string } | { tryAgain: true }] = [orderId ? { orderId } : { tryAgain: true }];
+    const triesAgain = mayTryAgain || orderId === undefined;
+    mayTryAgain = false;
+    const args: [{ orderId: string } | { tryAgain: true }] = [triesAgain ? { tryAgain: true } : { orderId }];
     ask(world, asked, 'resolve', (run) => run.executeUpdate(resolveRideUpdate, { args }));
   };
   const again = (): void =>

@@ -3,7 +3,7 @@ import type { OrderId } from '../../../../src/domain/keys.js';
 import type { RideResult } from '../../../../src/domain/ride/ride.js';
 import { attributesOf, type Event } from '../../sdk/history.js';
 import { durationText } from '../duration-text.js';
-import { calmFrom, resultOf, runsWithSecrets, tooManyTokens } from '../evidence.js';
+import { calmFrom, isCareless, resultOf, runsWithSecrets, tooManyTokens } from '../evidence.js';
 import { hasEnded, type RideCourse } from './course.js';
 
 /** Each promise with the violations of it that a course shows. */
@@ -99,6 +99,7 @@ function wrongAnswers(course: RideCourse): string[] {
   return asked.flatMap(({ kind, at, answer, error }) => {
     const what = `${kind} at ${durationText(at - startedAt)}`;
     if (!answer && !error) return met.has('terminate') || met.has('reset') ? [] : [`${what} got no answer`];
+    if (isCareless(error) && !met.has('terminate') && !met.has('reset')) return [`${what} failed: ${error}`];
     if (!answer || orderId === undefined) return [];
     if (kind === 'cancelRide' && !hasEnded(world, orderId)) return [`${what} was answered, but the order goes on`];
     const note = world.service.state.rides.find(orderId)?.order.note_to_driver;

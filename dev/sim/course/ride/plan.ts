@@ -19,6 +19,8 @@ export interface RidePlan extends Plan {
   endAfterMs: number;
   /** Are changes delivered? */
   isAnnounced: boolean;
+  /** Does the person who decides an unknown outcome first try again without a look at the service? */
+  isHasty: boolean;
   /** The run continues as new after so many events. */
   maxEvents: number | null;
   deeds: RideDeed[];
@@ -54,6 +56,7 @@ export const anyRidePlan: fc.Arbitrary<RidePlan> = fc.noBias(
     changes: fc.array(fc.record({ afterMs, status: fc.constantFrom(...words) }), { maxLength: 4 }),
     endAfterMs: afterMs,
     isAnnounced: fc.boolean(),
+    isHasty: fc.boolean(),
     maxEvents: fc.constantFrom(null, null, 40),
     deeds: fc.array(fc.oneof(anyDeed(early), anyDeed(late)), { maxLength: 3 }),
     disturbances: fc.array(fc.oneof(anyDisturbance(early), anyDisturbance(late)), { maxLength: 8 }),
@@ -67,6 +70,7 @@ export function* simplerRidePlans(plan: RidePlan): Iterable<RidePlan> {
   if (plan.maxEvents !== null) yield { ...plan, maxEvents: null };
   if (plan.isQuoted) yield { ...plan, isQuoted: false };
   if (plan.isAnnounced) yield { ...plan, isAnnounced: false };
+  if (plan.isHasty) yield { ...plan, isHasty: false };
 }
 
 /** The plan in words, one line for each thing that happens, in the order of time. */
@@ -80,6 +84,7 @@ export function ridePlanText(plan: RidePlan): string {
     `a caller requests a ride${plan.isQuoted ? ' with a quote' : ''}; seed ${plan.seed}`,
     `its order becomes ${statuses.map(({ afterMs: after, status }) => `${status} after ${durationText(after)}`).join(', ')}`,
     plan.isAnnounced ? 'changes are delivered' : 'nothing is delivered',
+    ...(plan.isHasty ? ['a person who has to decide first tries again'] : []),
     ...(plan.maxEvents === null ? [] : [`the run continues as new after ${plan.maxEvents} events`]),
     ...happens.map(({ atMs, text }) => `${durationText(atMs).padEnd(22)} ${text}`),
   ].join('\n');
