@@ -9,6 +9,7 @@ import type { AccountName, Scope } from '../domain/keys.js';
 import {
   clockSlackMs,
   coolDownOf,
+  leftAtPublication,
   lifetimeMs,
   type RequestedToken,
   renewAheadMs,
@@ -241,9 +242,11 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
         const birth = entry.held?.id === token.id ? entry.held : birthOf(token, askedAt, monotonic());
         if (ageOf(birth) < lifetimeMs(token)) return await hold(entry, token, birth);
       }
-      // A failure that answers this process counts even if its cool-down is over.
-      const leftMs = failure && waitAfter(entry, failure, server, monotonic());
-      if (failure && leftMs !== null && (isAnswered || leftMs > 0)) throw unavailable(failure, leftMs);
+      const leftMs = failure ? waitAfter(entry, failure, server, monotonic()) : 0;
+      if (failure && leftMs > 0) throw unavailable(failure, leftMs);
+      // The failure answers this process, so it counts. This process may know the server's clock only from the time when
+      // its activity was scheduled, long ago; the run has just said how long the pause lasts.
+      if (failure && isAnswered) throw unavailable(failure, leftAtPublication(failure, publishedAt));
       if (monotonic() >= deadline) throw new TokenUnavailable('upstreamUnavailable', stillWaiting, 1_000);
       if (asked === undefined || isAnswered) {
         asked = { at: monotonic(), publishedBefore: publishedAt, tokenBefore: token?.id ?? null };

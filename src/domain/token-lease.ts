@@ -139,6 +139,10 @@ export const clockSlackMs = 60_000;
 export const coolDownOf = ({ at, retryAt }: TokenFailure): number =>
   Math.min(Date.parse(retryAt) - Date.parse(at), longestWaitMs);
 
+/** How much of the pause after the failure was left when the run published it. Both instants are by the clock of the run. */
+export const leftAtPublication = (failure: TokenFailure, publishedAt: string): number =>
+  Math.max(0, Math.min(Date.parse(failure.retryAt) - Date.parse(publishedAt), coolDownOf(failure)));
+
 /** Is it too early to try again after this failure? One from the future was noted by a clock that has been mended. */
 export const isCoolingDown = (failure: TokenFailure, now: number): boolean =>
   isAfter(failure.retryAt, now) && !isAfter(failure.at, now + clockSlackMs);

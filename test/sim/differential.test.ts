@@ -6,13 +6,16 @@ import { startRealPlace, startSimulatedPlace } from '../support/sim/places.js';
 
 const seeds = Array.from({ length: isLong ? 500 : 50 }, (_, at) => at + 1);
 
+/** In some courses reads are never started, and are cancelled like that. */
+const optionsOf = (seed: number) => ({ servesReads: seed % 5 !== 0 });
+
 /** The last simulation that was queued. Only one at a time may use the thread. */
 let last: Promise<unknown> = Promise.resolve();
 function simulate(seed: number, workflowId: string, { instants }: Course): Promise<Course & { problems: string[] }> {
   const problems: string[] = [];
   const next = last.then(() =>
     runCourse(
-      startSimulatedPlace(seed, (problem) => problems.push(problem)),
+      startSimulatedPlace(seed, optionsOf(seed), (problem) => problems.push(problem)),
       seed,
       workflowId,
       instants,
@@ -25,7 +28,7 @@ function simulate(seed: number, workflowId: string, { instants }: Course): Promi
 it.concurrent.each(seeds)(
   'random course %i of an order makes the same events on a real server and in the simulation',
   async (seed) => {
-    const place = await startRealPlace();
+    const place = await startRealPlace(optionsOf(seed));
     const id = `order/acme/${randomUUID()}`;
     const real = await runCourse(place, seed, id).finally(() => place.close());
     const simulated = await simulate(seed, id, real);

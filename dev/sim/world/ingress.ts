@@ -1,6 +1,6 @@
 // The ingress from the journal on: the real forwarder with the real delivery port. HTTP and signatures are left out.
 import { Client, type ConnectionLike } from '@temporalio/client';
-import type { Delivery } from '../../../src/domain/delivery.js';
+import type { Delivery, DeliveryNotice } from '../../../src/domain/delivery.js';
 import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import { createForwarder, type ForwarderOptions } from '../../../src/webhooks/forward/forwarder.js';
 import type { JournalKey } from '../../../src/webhooks/journal/disk.js';
@@ -21,7 +21,9 @@ export class Ingress {
   /** Deliveries that were acknowledged. */
   readonly acknowledged: { delivery: Delivery; at: number }[] = [];
   /** Ids of the deliveries that Temporal has taken. */
-  readonly taken = new Set<string>();
+  readonly #taken = new Set<string>();
+  /** How many more it has taken without their ids: of a flood, one delivery stands for several. */
+  #represented = 0;
   readonly #parts: IngressParts;
   /** Outlives the process, like a disk. */
   readonly #journal = new Map<number, { key: JournalKey; delivery: Delivery }>();
@@ -38,6 +40,15 @@ export class Ingress {
   /** Deliveries that Temporal does not have yet. */
   get waiting(): number {
     return this.#journal.size;
+  }
+
+  /** Ids of acknowledged deliveries that are neither in Temporal nor in the journal. */
+  get lost(): string[] {
+    const held = new Set([...this.#journal.values()].map(({ delivery }) => delivery.deliveryId));
+    const missing = this.acknowledged.flatMap(({ delivery: { deliveryId } }) =>
+      this.#taken.has(deliveryId) || held.has(deliveryId) ? [] : [deliveryId],
+    );
+    return missing.length > this.#represented ? missing : [];
   }
 
   /** A delivery arrives. The service does not repeat one that is not acknowledged. */
@@ -66,6 +77,12 @@ export class Ingress {
     this.#started += 1;
     const process = new Process(`ingress-${this.#started}`, scheduler);
     this.#process = process;
+    const note = (deliveries: readonly DeliveryNotice[]): void => {
+      for (const { deliveryId, standsFor = 1 } of deliveries) {
+        this.#taken.add(deliveryId);
+        this.#represented += standsFor - 1;
+      }
+    };
     process.enter(() => {
       const client = new Client({ connection: connect(process), identity: process.name });
       const { toRun, park } = createDeliveryPort({ client, taskQueue, untracked: () => 'follow' });
@@ -74,14 +91,13 @@ export class Ingress {
         port: {
           async toRun(about, deliveries) {
             const result = await toRun(about, deliveries);
-            for (const { deliveryId } of deliveries) taken.add(deliveryId);
+            note(deliveries);
             return result;
           },
           park,
         },
         check: async () => null,
       });
-      const { taken } = this;
       forwarder.start();
     });
   }

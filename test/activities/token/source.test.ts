@@ -187,6 +187,21 @@ it('calls fail at once while a failure cools down, and the first one after it as
   expect((await get()).id).toBe('token-2');
 });
 
+it('a call whose activity was scheduled long ago waits for the rest of a cool-down, by the clock of the lease', async () => {
+  const { clock, fleet, refusal } = setUp();
+  const scheduledAt = fleet.serverNow(); // all that the process knows of the server's clock, through all retries
+  const source = fleet.newProcess(0, () => scheduledAt);
+  fleet.trouble = { code: 'scopeRejected', retryAfterMs: null };
+  await refusal(undefined, source);
+  await clock.advance(5 * minute);
+  expect((await refusal(undefined, source)).afterMs).toBeGreaterThan(58 * second);
+  await clock.advance(30 * second);
+  const { afterMs } = await refusal(undefined, source);
+  expect(afterMs).toBeGreaterThan(28 * second);
+  expect(afterMs).toBeLessThanOrEqual(30 * second);
+  expect(fleet.requests).toHaveLength(2);
+});
+
 it('a call gives up after ten seconds without an answer, and may try again in a second', async () => {
   const { clock, fleet, get, refusal } = setUp();
   fleet.isWorked = false;

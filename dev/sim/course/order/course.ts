@@ -4,7 +4,7 @@ import type { Delivery } from '../../../../src/domain/delivery.js';
 import type { AccountName, DeliveryId, OrderId } from '../../../../src/domain/keys.js';
 import type { OrderTrail } from '../../../../src/domain/order/trail.js';
 import { followOrderId } from '../../../../src/domain/workflow-ids.js';
-import { refreshOrderUpdate, stopFollowingUpdate } from '../../../../src/workflows/messages.js';
+import { changeSeenSignal, refreshOrderUpdate, stopFollowingUpdate } from '../../../../src/workflows/messages.js';
 import type { Execution } from '../../server/execution.js';
 import { createWorld, type World } from '../../world/world.js';
 import { disturb, kindOf } from '../disturbances.js';
@@ -36,6 +36,7 @@ const account = 'business' as AccountName;
 const orderId = 'o1' as OrderId;
 const workflowId = followOrderId({ account, orderId });
 const hour = 3_600_000;
+const crowdedMs = 1_000;
 const longestMs = 30 * hour;
 /** Late deliveries and repeated requests still come after the end of the run. */
 const aftermathMs = hour;
@@ -103,7 +104,9 @@ function addOrder(world: World, { changes, end }: OrderPlan): OrderCourse['statu
     const { status, sending } = change;
     statuses.push({ status, at: scheduler.now + afterMs });
     for (let copy = 0; copy < sending.times; copy += 1)
-      scheduler.after(afterMs + sending.lateMs + copy, () => world.ingress.receive(deliveryOf(world, index, status)));
+      scheduler.after(afterMs + sending.lateMs + copy, () =>
+        world.ingress.receive(deliveryOf(world, `d${index}`, status)),
+      );
   });
   const script = statuses.map(({ status, at }) => ({ status, afterMs: at - scheduler.now }));
   world.asService(() =>
@@ -112,11 +115,11 @@ function addOrder(world: World, { changes, end }: OrderPlan): OrderCourse['statu
   return statuses;
 }
 
-const deliveryOf = ({ scheduler }: World, index: number, status: string): Delivery => ({
+const deliveryOf = ({ scheduler }: World, id: string, status: string): Delivery => ({
   account,
   eventType: 'status_changed',
   orderId,
-  deliveryId: `d${index}` as DeliveryId,
+  deliveryId: id as DeliveryId,
   receivedAt: new Date(scheduler.now).toISOString(),
   status,
 });
@@ -146,6 +149,18 @@ function act(world: World, deed: Deed, asked: Asked[]): boolean {
       return true;
     case 'stop':
       ask((handle) => handle.executeUpdate(stopFollowingUpdate, { args: [{ reason: 'enough' }] }));
+      for (let left = deed.crowd; left > 0; left -= 1)
+        world.scheduler.after(world.scheduler.between(0, crowdedMs), () =>
+          world.asCaller((client) =>
+            quietly(
+              client.workflow.getHandle(workflowId).signal(changeSeenSignal, { streak: null, unchangedAt: null }),
+            ),
+          ),
+        );
+      return true;
+    case 'inventedDeliveries':
+      for (let number = 0; number < deed.count; number += 1)
+        world.ingress.receive(deliveryOf(world, `invented${number}`, `Invented ${number}`));
       return true;
     case 'cancel':
       world.asCaller((client) => quietly(client.workflow.getHandle(workflowId).cancel()));

@@ -12,6 +12,8 @@ const promises: readonly [promise: string, check: (course: OrderCourse) => strin
   ['I1: Temporal gets each delivery that was acknowledged', deliveriesNotTaken],
   ['I1: a run counts each delivery that it gets', miscounts],
   ['I2: a read starts after each delivery, within minutes', deliveriesNotRead],
+  ['I2: what others claim does not displace what was read', displacedReads],
+  ['I2: each status that was delivered is in the trail', forgottenClaims],
   ['I3: no history holds a token or a client secret', ({ world }) => runsWithSecrets(world)],
   [
     'I4: tokens are requested once for each lifetime',
@@ -47,11 +49,8 @@ const calmAfter = ({ plan, startedAt }: OrderCourse, instant: number, ms: number
 const trailOf = (run: Execution | undefined): OrderTrail | null => resultOf<OrderTrail>(run);
 
 function deliveriesNotTaken({ world: { ingress } }: OrderCourse): string[] {
-  const lost = ingress.acknowledged.filter(({ delivery }) => !ingress.taken.has(delivery.deliveryId));
-  return [
-    ...(ingress.waiting > 0 ? [`${ingress.waiting} deliveries stay in the journal`] : []),
-    ...lost.map(({ delivery }) => `${delivery.deliveryId} was lost`),
-  ];
+  const left = ingress.waiting > 0 ? [`${ingress.waiting} deliveries stay in the journal`] : [];
+  return [...left, ...ingress.lost.map((id) => `${id} was lost`)];
 }
 
 /** The deliveries that reached a run, by the signals in its history. */
@@ -67,7 +66,11 @@ const deliveredTo = (events: readonly Event[]): string[] =>
 function miscounts({ runs, met }: OrderCourse): string[] {
   const trail = trailOf(runs.at(-1));
   // Resets repeat signals, and unreadable ones count as deliveries.
-  if (!trail || ['reset', 'unreadableSignal', 'cancel', 'terminate', 'stop'].some((kind) => met.has(kind))) return [];
+  if (
+    !trail ||
+    ['reset', 'unreadableSignal', 'cancel', 'terminate', 'stop', 'inventedDeliveries'].some((kind) => met.has(kind))
+  )
+    return [];
   const delivered = runs.flatMap(({ events }) => deliveredTo(events));
   const duplicate = delivered.length - new Set(delivered).size;
   const counted = trail.deliveries;
@@ -99,6 +102,34 @@ function deliveriesNotRead(course: OrderCourse): string[] {
   });
 }
 
+/** The statuses that reads of the run found, in order. */
+const readStatuses = (events: readonly Event[]): string[] =>
+  events.flatMap((event) => {
+    const result = attributesOf(event, 'activityTaskCompleted')?.result?.payloads?.[0]?.data;
+    const found: unknown = result ? JSON.parse(Buffer.from(result).toString()) : null;
+    const { kind, reading } = (found ?? {}) as { kind?: string; reading?: { status: string } };
+    return kind === 'reading' && reading ? [reading.status] : [];
+  });
+
+function displacedReads({ runs }: OrderCourse): string[] {
+  const [first] = readStatuses(runs.at(-1)?.events ?? []);
+  const trail = trailOf(runs.at(-1));
+  if (!trail || first === undefined) return [];
+  const isThere = trail.timeline.some(({ status, source }) => source === 'read' && isSameStatus(status, first));
+  return isThere ? [] : [`the timeline no longer shows ${first}, the first status that the run read`];
+}
+
+function forgottenClaims({ runs, statuses, met }: OrderCourse): string[] {
+  const trail = trailOf(runs.at(-1));
+  if (!trail?.terminal || met.has('reset') || met.has('inventedDeliveries')) return [];
+  const delivered = new Set(runs.flatMap(({ events }) => deliveredTo(events)));
+  return [...delivered].flatMap((id) => {
+    const { status } = statuses[Number(id.slice(1)) + 1] ?? {};
+    const isThere = trail.timeline.some((entry) => isSameStatus(entry.status, status ?? null));
+    return isThere || status === undefined ? [] : [`${status} of delivery ${id} is not there`];
+  });
+}
+
 function wrongEnds(course: OrderCourse): string[] {
   const { runs, statuses } = course;
   const last = runs.at(-1);
@@ -122,13 +153,24 @@ function wrongEnds(course: OrderCourse): string[] {
   ];
 }
 
-function tooManyEvents({ runs, plan, asked, world }: OrderCourse): string[] {
+/** A stop in a crowd, or a flood of inventions, is many causes. */
+const causesIn = ({ plan, asked, world }: OrderCourse): number => {
+  const crowds = plan.deeds.map((deed) => (deed.kind === 'stop' ? deed.crowd : 0));
+  const deliveries = world.ingress.acknowledged.length;
+  const happened = [plan.changes, plan.deeds, plan.disturbances, asked].map(({ length }) => length);
+  return [1, deliveries, ...crowds, ...happened].reduce((sum, count) => sum + count);
+};
+
+function tooManyEvents(course: OrderCourse): string[] {
+  const { runs, plan, world } = course;
+  const causes = causesIn(course);
   const events = runs.reduce((sum, run) => sum + run.events.length, 0);
-  const changes = plan.changes.length + 1 + world.ingress.acknowledged.length + asked.length;
-  const allowed = (60 + 40 * (changes + plan.disturbances.length + plan.deeds.length)) * (plan.limits ? 2 : 1);
-  return events > allowed
-    ? [`${events} events for ${changes} changes and ${plan.disturbances.length} disturbances`]
-    : [];
+  const attempts = world.namespace.attempts.get('followOrder') ?? 0;
+  const mostEvents = (60 + 40 * causes) * (plan.limits ? 2 : 1);
+  return [
+    ...(events > mostEvents ? [`${events} events for ${causes} causes`] : []),
+    ...(attempts > 25 + 4 * causes ? [`${attempts} attempts of activities for ${causes} causes`] : []),
+  ];
 }
 
 function lateEnds(course: OrderCourse): string[] {

@@ -18,7 +18,11 @@ export interface Change {
 
 /** What a caller, an operator or a stranger does to the run. */
 export type Deed = { atMs: number } & (
-  | { kind: 'refresh' | 'stop' | 'cancel' | 'terminate' | 'unreadableSignal' }
+  | { kind: 'refresh' | 'cancel' | 'terminate' | 'unreadableSignal' }
+  /** `crowd`: how many signals come in the second after it. */
+  | { kind: 'stop'; crowd: number }
+  /** A stranger who knows the address invents this many deliveries, each with another status. */
+  | { kind: 'inventedDeliveries'; count: number }
   /** `which`: 0 for the first workflow task, 1 for the last. */
   | { kind: 'reset'; which: number }
 );
@@ -66,10 +70,15 @@ const anyDeed = (withinMs: number): fc.Arbitrary<Deed> => {
     },
     {
       weight: 1,
-      arbitrary: fc.record({
-        atMs,
-        kind: fc.constantFrom<'stop' | 'cancel' | 'terminate'>('stop', 'cancel', 'terminate'),
-      }),
+      arbitrary: fc.record({ atMs, kind: kind('inventedDeliveries'), count: fc.constantFrom(3, 300) }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ atMs, kind: kind('stop'), crowd: fc.constantFrom(0, 50) }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ atMs, kind: fc.constantFrom<'cancel' | 'terminate'>('cancel', 'terminate') }),
     },
   );
 };
@@ -115,7 +124,7 @@ export function orderPlanText(plan: OrderPlan): string {
     atMs += after;
     lines.push({ atMs, text: `the order becomes ${status}; ${sendingText(sending)}` });
   }
-  for (const deed of plan.deeds) lines.push({ atMs: deed.atMs, text: deedTexts[deed.kind] });
+  for (const deed of plan.deeds) lines.push({ atMs: deed.atMs, text: deedText(deed) });
   for (const one of plan.disturbances) lines.push({ atMs: one.atMs, text: disturbanceText(one) });
   const first = plan.isRequested ? 'a caller has the order followed' : 'the first delivery starts the run';
   const limits = plan.limits ? `; the run continues as new after ${plan.limits.maxEvents} events` : '';
@@ -131,11 +140,16 @@ function sendingText({ times, lateMs }: Sending): string {
   return `delivered ${times === 2 ? 'twice, ' : ''}after ${durationText(lateMs)}`;
 }
 
-const deedTexts: Record<Deed['kind'], string> = {
+const deedTexts: Record<Exclude<Deed['kind'], 'stop' | 'inventedDeliveries'>, string> = {
   refresh: 'a caller wants a read',
-  stop: 'a caller stops the following',
   cancel: 'an operator cancels the run',
   terminate: 'an operator terminates the run',
   reset: 'an operator resets the run',
   unreadableSignal: 'a stranger sends a signal that no run can read',
 };
+
+function deedText(deed: Deed): string {
+  if (deed.kind === 'stop') return `a caller stops the following; ${deed.crowd} signals come in the next second`;
+  if (deed.kind === 'inventedDeliveries') return `a stranger sends ${deed.count} invented deliveries`;
+  return deedTexts[deed.kind];
+}
