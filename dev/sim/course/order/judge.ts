@@ -4,7 +4,7 @@ import type { OrderTrail } from '../../../../src/domain/order/trail.js';
 import { attributesOf, type Event } from '../../sdk/history.js';
 import type { Execution } from '../../server/execution.js';
 import { durationText } from '../duration-text.js';
-import { calmFrom, isCareless, resultOf, runsWithSecrets, tooManyTokens } from '../evidence.js';
+import { calmFrom, isCareless, mostAttempts, resultOf, runsWithSecrets, tooManyTokens } from '../evidence.js';
 import type { OrderCourse } from './course.js';
 
 /** Each promise with the violations of it that a course shows. */
@@ -169,7 +169,9 @@ function tooManyEvents(course: OrderCourse): string[] {
   const mostEvents = (60 + 40 * causes) * (plan.limits ? 2 : 1);
   return [
     ...(events > mostEvents ? [`${events} events for ${causes} causes`] : []),
-    ...(attempts > 25 + 4 * causes ? [`${attempts} attempts of activities for ${causes} causes`] : []),
+    ...(attempts > mostAttempts(causes, plan.disturbances)
+      ? [`${attempts} attempts of activities for ${causes} causes`]
+      : []),
   ];
 }
 

@@ -3,7 +3,7 @@ import type { OrderId } from '../../../../src/domain/keys.js';
 import type { RideResult } from '../../../../src/domain/ride/ride.js';
 import { attributesOf, type Event } from '../../sdk/history.js';
 import { durationText } from '../duration-text.js';
-import { calmFrom, isCareless, resultOf, runsWithSecrets, tooManyTokens } from '../evidence.js';
+import { calmFrom, isCareless, mostAttempts, resultOf, runsWithSecrets, tooManyTokens } from '../evidence.js';
 import { hasEnded, type RideCourse } from './course.js';
 
 /** Each promise with the violations of it that a course shows. */
@@ -45,7 +45,9 @@ function tooManyEvents({ runs, plan, asked, world }: RideCourse): string[] {
   const mostEvents = (150 + 60 * causes) * (plan.maxEvents === null ? 1 : 2);
   return [
     ...(events > mostEvents ? [`${events} events for ${causes} causes`] : []),
-    ...(attempts > 25 + 4 * causes ? [`${attempts} attempts of activities for ${causes} causes`] : []),
+    ...(attempts > mostAttempts(causes, plan.disturbances)
+      ? [`${attempts} attempts of activities for ${causes} causes`]
+      : []),
   ];
 }
 
