@@ -154,6 +154,14 @@ async function quietOnServer(handle: WorkflowHandle, gates: Gates, { servesReads
   );
 }
 
+const simulatedActivities = (gates: Gates) =>
+  Object.fromEntries(
+    Object.entries(gates.activities(...names)).map(([name, run]) => [
+      name,
+      () => gates.attemptOf.run(attemptOf(activityInfo()), run),
+    ]),
+  );
+
 /** The simulation. */
 export function startSimulatedPlace(
   seed: number,
@@ -164,12 +172,7 @@ export function startSimulatedPlace(
   const namespace = new Namespace(scheduler, () => 1);
   const gates = new Gates();
   const taskQueue = 'rides';
-  const activities = Object.fromEntries(
-    Object.entries(gates.activities(...names)).map(([name, run]) => [
-      name,
-      () => gates.attemptOf.run(attemptOf(activityInfo()), run),
-    ]),
-  );
+  const activities = simulatedActivities(gates);
   const join = (name: string, workflowQueue: string | null, queues: string[]) => {
     const worker = new SimulatedWorker({
       namespace,
