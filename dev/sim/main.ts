@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import * as workflows from '../../src/workflows/index.js';
 import { interceptors } from '../../src/workflows/interceptors.js';
 import { installTimers } from './clock/timers.js';
+import type { Violation } from './course/scenario.js';
 import { scenarios } from './course/scenarios.js';
 import { workerConfig } from './world/settings.js';
 
@@ -15,6 +16,10 @@ interface Flags {
 const second = 1_000;
 const progressEveryMs = 10 * second;
 const simplifyForMs = 120 * second;
+
+const shownViolations = 5;
+const toText = ({ promise, what }: Violation): string => `  ${promise}: ${what}`;
+const isSome = <T>(list: T[]): list is [T, ...T[]] => list.length > 0;
 
 const number = (text: string): number => {
   const value = Number(text);
@@ -54,11 +59,14 @@ for (; !isOver(played); played += 1) {
     const result = await scenario.play(seed, parts);
     for (const kind of result.met) met.set(kind, (met.get(kind) ?? 0) + 1);
     hash = Math.imul(hash ^ result.hash, 16_777_619) >>> 0;
-    if (result.violations.length === 0) continue;
-    console.log(`\nSeed ${seed} of ${name} breaks a promise:\n  ${result.violations.join('\n  ')}`);
+    const { violations } = result;
+    if (!isSome(violations)) continue;
+    console.log(
+      `\nSeed ${seed} of ${name} breaks a promise:\n${violations.slice(0, shownViolations).map(toText).join('\n')}`,
+    );
     console.error('sim: looking for a simpler course');
-    const { violations, text } = await scenario.simplify(seed, parts, simplifyForMs);
-    console.log(`\nThe simplest course found, of which the promise is: ${violations[0]}\n\n${text}`);
+    const { violation, text } = await scenario.simplify({ ...result, violations }, parts, simplifyForMs);
+    console.log(`\nThe simplest course found:\n${toText(violation)}\n\n${text}`);
     console.log(`\nRepeat it: npm run sim -- ${name} --seed ${seed} --seeds 1`);
     process.exit(1);
   }

@@ -23,12 +23,25 @@ export interface Plan {
   seed: number;
 }
 
+/** A promise that a course breaks, as a sentence, and what happened. */
+export interface Violation {
+  promise: string;
+  what: string;
+}
+
+/** A promise, with a function that finds what breaks it in a course. */
+export type Promised<C extends Course> = readonly [promise: string, findBreaches: (course: C) => string[]];
+
+export const judgeBy =
+  <C extends Course>(promises: readonly Promised<C>[]) =>
+  (course: C): Violation[] =>
+    promises.flatMap(([promise, findBreaches]) => findBreaches(course).map((what) => ({ promise, what })));
+
 /** A kind of course: plans, how they are played, and the promises that must hold. */
 export interface Scenario<P extends Plan, C extends Course> {
   anyPlan: fc.Arbitrary<P>;
   play: (plan: P, parts: CourseParts) => Promise<C>;
-  /** The violated promises, in words. */
-  judge: (course: C) => string[];
+  judge: (course: C) => Violation[];
   /** Plans that are a little simpler, the greatest steps first. */
   simpler: (plan: P) => Iterable<P>;
   /** The plan in words. */

@@ -1,18 +1,19 @@
 // Plays the course of a seed. If it breaks a promise, looks for the simplest plan that does.
 import fc from 'fast-check';
-import type { Course, CourseParts, Plan, Scenario } from './scenario.js';
+import type { Course, CourseParts, Plan, Scenario, Violation } from './scenario.js';
 
 export interface Result {
   seed: number;
   met: ReadonlySet<string>;
   /** The same for the same seed. */
   hash: number;
-  violations: string[];
+  violations: Violation[];
 }
 
-/** The simplest plan that was found to break a promise, in words. */
+/** The simplest plan that was found to break the same promise. */
 export interface Finding {
-  violations: string[];
+  violation: Violation;
+  /** The plan in words. */
   text: string;
 }
 
@@ -20,7 +21,11 @@ export interface Finding {
 export interface Searchable {
   play: (seed: number, parts: CourseParts) => Promise<Result>;
   /** Simplifies the plan of a seed that breaks a promise, for at most `withinMs`. */
-  simplify: (seed: number, parts: CourseParts, withinMs: number) => Promise<Finding>;
+  simplify: (
+    broken: Result & { violations: [Violation, ...Violation[]] },
+    parts: CourseParts,
+    withinMs: number,
+  ) => Promise<Finding>;
 }
 
 /** A simpler plan changes all random numbers, so it is tried with several seeds. */
@@ -34,11 +39,12 @@ export function searchable<P extends Plan, C extends Course>(scenario: Scenario<
     return { course, violations: scenario.judge(course) };
   };
 
-  async function failingOf(plan: P, parts: CourseParts) {
+  async function failingOf(plan: P, promise: string, parts: CourseParts) {
     for (let tries = 0; tries < triesPerPlan; tries += 1) {
       const tried = { ...plan, seed: plan.seed + tries };
       const { violations } = await judged(tried, parts);
-      if (violations.length > 0) return { plan: tried, violations };
+      const violation = violations.find((one) => one.promise === promise);
+      if (violation) return { plan: tried, violation };
     }
     return undefined;
   }
@@ -49,24 +55,21 @@ export function searchable<P extends Plan, C extends Course>(scenario: Scenario<
       return { seed, met: course.met, hash: course.world.scheduler.hash, violations };
     },
 
-    async simplify(seed, parts, withinMs) {
+    async simplify({ seed, violations: [first] }, parts, withinMs) {
       const until = performance.now() + withinMs;
-      const plan = planOf(seed);
-      let { violations } = await judged(plan, parts);
-      let simplest = plan;
+      let simplest = { plan: planOf(seed), violation: first };
       for (let isSimplified = true; isSimplified; ) {
         isSimplified = false;
-        for (const candidate of simpler(simplest)) {
+        for (const candidate of simpler(simplest.plan)) {
           if (performance.now() > until) break;
-          const failing = await failingOf(candidate, parts);
+          const failing = await failingOf(candidate, first.promise, parts);
           if (!failing) continue;
-          simplest = failing.plan;
-          violations = failing.violations;
+          simplest = failing;
           isSimplified = true;
           break;
         }
       }
-      return { violations, text: inWords(simplest) };
+      return { violation: simplest.violation, text: inWords(simplest.plan) };
     },
   };
 }

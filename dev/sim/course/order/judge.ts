@@ -5,10 +5,10 @@ import { attributesOf, type Event } from '../../sdk/history.js';
 import type { Execution } from '../../server/execution.js';
 import { durationText } from '../duration-text.js';
 import { calmFrom, isCareless, mostAttempts, resultOf, runsWithSecrets, tooManyTokens } from '../evidence.js';
+import { judgeBy } from '../scenario.js';
 import type { OrderCourse } from './course.js';
 
-/** Each promise with the violations of it that a course shows. */
-const promises: readonly [promise: string, check: (course: OrderCourse) => string[]][] = [
+export const judge = judgeBy<OrderCourse>([
   ['I1: Temporal gets each delivery that was acknowledged', deliveriesNotTaken],
   ['I1: a run counts each delivery that it gets', miscounts],
   ['I2: a read starts after each delivery, within minutes', deliveriesNotRead],
@@ -24,11 +24,7 @@ const promises: readonly [promise: string, check: (course: OrderCourse) => strin
   ['I7: the run ends soon after the order', lateEnds],
   ['I8: a rebuilt run does what its history says', ({ world }) => [...world.problems]],
   ['Callers get an answer, and it says the truth', wrongAnswers],
-];
-
-/** Violations in words. */
-export const judge = (course: OrderCourse): string[] =>
-  promises.flatMap(([promise, check]) => check(course).map((violation) => `${promise}: ${violation}`));
+]);
 
 const minute = 60_000;
 /** How long a calm system may take until a read starts. */

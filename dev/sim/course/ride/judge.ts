@@ -4,10 +4,10 @@ import type { RideResult } from '../../../../src/domain/ride/ride.js';
 import { attributesOf, type Event } from '../../sdk/history.js';
 import { durationText } from '../duration-text.js';
 import { calmFrom, isCareless, mostAttempts, resultOf, runsWithSecrets, tooManyTokens } from '../evidence.js';
+import { judgeBy } from '../scenario.js';
 import { hasEnded, type RideCourse } from './course.js';
 
-/** Each promise with the violations of it that a course shows. */
-const promises: readonly [promise: string, check: (course: RideCourse) => string[]][] = [
+export const judge = judgeBy<RideCourse>([
   [
     'I1: Temporal gets each delivery that was acknowledged',
     ({ world }) => world.ingress.lost.map((id) => `${id} was lost`),
@@ -19,11 +19,7 @@ const promises: readonly [promise: string, check: (course: RideCourse) => string
   ['I8: a rebuilt run does what its history says', ({ world }) => [...world.problems]],
   ['I9: one ride is one order, and no order is without its ride', wrongOrders],
   ['Callers get an answer, and it says the truth', wrongAnswers],
-];
-
-/** Violations in words. */
-export const judge = (course: RideCourse): string[] =>
-  promises.flatMap(([promise, check]) => check(course).map((violation) => `${promise}: ${violation}`));
+]);
 
 const minute = 60_000;
 /** The end of the order is found, and its receipt has stayed the same for ten minutes. */
