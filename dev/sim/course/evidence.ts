@@ -63,10 +63,13 @@ export function tooManyTokens({ service }: World, lastedMs: number, disturbances
   return tokensIssued > lifetimes + 8 * disturbances ? [`${tokensIssued} tokens in ${lifetimes} lifetimes`] : [];
 }
 
-/** The most attempts of activities that so many causes explain. While calls fail, an activity is retried every ten seconds. */
-export function mostAttempts(causes: number, disturbances: readonly Disturbance[]): number {
+/**
+ * The most attempts of activities that so many causes explain. `perCause` is about half more than was ever seen. While
+ * calls fail, an activity is retried every ten seconds.
+ */
+export function mostAttempts(causes: number, perCause: number, disturbances: readonly Disturbance[]): number {
   const failing = disturbances.reduce((sum, one) => sum + (one.kind === 'callsFail' ? lastsMs(one) : 0), 0);
-  return 25 + 4 * causes + Math.ceil(failing / 10_000);
+  return 10 + perCause * causes + failing / 10_000;
 }
 
 /** Failures by which Temporal says that a run closed, or failed a task, although an update waited for its answer. */

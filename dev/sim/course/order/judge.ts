@@ -165,7 +165,7 @@ function tooManyEvents(course: OrderCourse): string[] {
   const mostEvents = (60 + 40 * causes) * (plan.limits ? 2 : 1);
   return [
     ...(events > mostEvents ? [`${events} events for ${causes} causes`] : []),
-    ...(attempts > mostAttempts(causes, plan.disturbances)
+    ...(attempts > mostAttempts(causes, 1.5, plan.disturbances)
       ? [`${attempts} attempts of activities for ${causes} causes`]
       : []),
   ];

@@ -41,7 +41,7 @@ function tooManyEvents({ runs, plan, asked, world }: RideCourse): string[] {
   const mostEvents = (150 + 60 * causes) * (plan.maxEvents === null ? 1 : 2);
   return [
     ...(events > mostEvents ? [`${events} events for ${causes} causes`] : []),
-    ...(attempts > mostAttempts(causes, plan.disturbances)
+    ...(attempts > mostAttempts(causes, 3, plan.disturbances)
       ? [`${attempts} attempts of activities for ${causes} causes`]
       : []),
   ];
