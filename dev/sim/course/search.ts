@@ -29,7 +29,7 @@ export interface Searchable {
 }
 
 /** A simpler plan changes all random numbers, so it is tried with several seeds. */
-const triesPerPlan = 3;
+const triesPerPlan = 10;
 
 export function searchable<P extends Plan, C extends Course>(scenario: Scenario<P, C>): Searchable {
   const { anyPlan, simpler, inWords } = scenario;
