@@ -244,8 +244,8 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
       }
       const leftMs = failure ? waitAfter(entry, failure, server, monotonic()) : 0;
       if (failure && leftMs > 0) throw unavailable(failure, leftMs);
-      // The failure answers this process, so it counts. This process may know the server's clock only from the time when
-      // its activity was scheduled, long ago; the run has just said how long the pause lasts.
+      // This failure is the answer to our request, so it counts. Our estimate of the server's clock may date from when the
+      // activity was first scheduled, so the rest of the pause comes from the run's own instants.
       if (failure && isAnswered) throw unavailable(failure, leftAtPublication(failure, publishedAt));
       if (monotonic() >= deadline) throw new TokenUnavailable('upstreamUnavailable', stillWaiting, 1_000);
       if (asked === undefined || isAnswered) {

@@ -115,7 +115,8 @@ async function orderRide(ride: Ride): Promise<void> {
       showOutcomeUnknown(ride, {
         reason: 'This run was reset to a point before the create, which another run may have sent.',
       });
-      // A cancel in 0.2.0 could still withdraw the ride, even after a person had named its order.
+      // From now on only the service can cancel. In 0.2.0 one more cancel withdrew the ride, even if a person named its
+      // order afterwards.
       ride.isSent = doubtOutlivesRefusals();
     }
     await (ride.standing.attention === null ? create(ride) : awaitResolution(ride));
