@@ -1,4 +1,4 @@
-// Plays random courses for a while. Ends at the first one that breaks a promise, with the simplest such course that it finds.
+// Plays random courses. Stops at the first one that breaks a promise, and prints the simplest such course it can find.
 import { Command, InvalidArgumentError } from 'commander';
 import * as workflows from '../../src/workflows/index.js';
 import { interceptors } from '../../src/workflows/interceptors.js';

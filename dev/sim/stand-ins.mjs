@@ -1,4 +1,5 @@
-// What the simulation puts in the place of Temporal's SDK, of timers and of clocks. Vitest and the bundle of `npm run sim` use this list.
+// Modules that the simulation replaces: Temporal's SDK, timers, clocks and random numbers. Vitest and the bundle of
+// `npm run sim` use this list.
 import { fileURLToPath } from 'node:url';
 
 const fileAt = (path) => fileURLToPath(new URL(path, import.meta.url));

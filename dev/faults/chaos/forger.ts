@@ -38,7 +38,7 @@ const everyMs = 500;
 /** While no process answers, so that a new process receives forged deliveries before genuine ones. */
 const eagerlyMs = 100;
 const knocksForMs = 30_000;
-/** How soon the forger learns of a new address. */
+/** Delay until the forger learns about a new address. */
 const refreshEveryMs = 500;
 /** Anchors are never cancelled, so a run that believed this word would end. */
 const falseStatus = 'Cancelled';

@@ -24,7 +24,10 @@ export async function openForgeries(sandbox: SandboxControl): Promise<Forgery | 
   };
 }
 
-/** Writes deliveries for a stranger who knows the address and the secret of the newest subscription, or null without one. */
+/**
+ * Returns a writer of deliveries for a stranger who knows the address and the secret of the newest subscription; null if
+ * there is no subscription.
+ */
 export async function openForgery(sandbox: SandboxControl): Promise<((tidings: Tidings) => DeliveryMessage) | null> {
   const forgery = await openForgeries(sandbox);
   const subscriber = forgery?.subscribers.at(-1);
@@ -35,7 +38,7 @@ export async function openForgery(sandbox: SandboxControl): Promise<((tidings: T
 export interface Posted {
   /** When it was sent, in milliseconds since the epoch. */
   at: number;
-  /** How long the answer took. */
+  /** Response time in milliseconds. */
   ms: number;
   /** HTTP status, or null without an answer. */
   answer: number | null;

@@ -8,9 +8,10 @@ import type { Verdict } from './verdict.js';
 //
 //   no delivery at the address has been verified    accepted, and passed to the order's run
 //   published, and the memo has been read           refused with 401
-//   published, but the memo has not been read       accepted, then parked: the process has just started, or Temporal is down
+//   published, but the memo has not been read       accepted, then parked
 //
-// If the service's answer with the secret was lost, nothing can be verified at that address, and everything is accepted.
+// The last case applies just after the start of a process, and while Temporal is down. If the service's answer with the
+// secret was lost, nothing can be verified at that address, and everything is accepted.
 
 /**
  * Time after the first answer of a process within which it must have read the memo. It waits for the memo for up to a

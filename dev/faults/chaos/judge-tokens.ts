@@ -11,8 +11,8 @@ const aheadMs = (lifetimeMs: number): number => Math.min(60_000, lifetimeMs / 5)
 /** The difference of two clocks, and the way of a request. */
 const slackMs = 1_000;
 /**
- * Delays on a busy machine: until Temporal has stored the answer to a request, and from the moment when a worker asks for
- * a token until the service receives the request. The worker counts the token's age from that moment.
+ * Delays on a busy machine: until Temporal has stored the answer to a request, and from a worker's request for a token
+ * until the service receives it. The worker counts the token's age from its own request.
  */
 const keptWithinMs = 3_000;
 const perRevocation = 2;

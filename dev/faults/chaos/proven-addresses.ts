@@ -2,7 +2,10 @@ import { type SubscriptionMemo, subscriptionMemoField } from '../../../src/domai
 import { decodeAll } from '../../../src/temporal/runs.js';
 import type { Stage } from './stage.js';
 
-/** What the subscription and the ingress knew about signatures at each address. Times are milliseconds since the epoch. */
+/**
+ * Signature state of each address, as the subscription and the ingress knew it. Times are milliseconds since the
+ * epoch.
+ */
 export interface ProvenAddresses {
   /** When the run published that deliveries are signed, by generation. */
   publishedAt: ReadonlyMap<string, number>;

@@ -5,7 +5,7 @@ import { grpcError } from '../server/grpc.js';
 import type { Namespace } from '../server/namespace.js';
 import { createWorkflowService, type Queries } from './workflow-service.js';
 
-/** What can happen to a request in transit. */
+/** The connection of a process to Temporal. */
 export interface Network {
   latencyMs: () => number;
   /** A request can be lost before or after the server carries it out. */
@@ -14,7 +14,7 @@ export interface Network {
 
 const deadlines = new AsyncLocalStorage<number>();
 
-/** How long a client waits for a lost answer. */
+/** Time after which a client gives up on a lost request or answer. */
 const lostAfterMs = 10_000;
 
 /** A connection from a process to the simulated server, for Temporal's own client. */

@@ -12,7 +12,7 @@ export class Process {
   readonly scheduler: Scheduler;
   isAlive = true;
   isPaused = false;
-  /** How far its wall clock is ahead, in milliseconds. */
+  /** Error of its wall clock in milliseconds; positive if the clock is ahead. */
   clockAheadMs = 0;
   readonly #held: (() => void)[] = [];
   readonly #bornAt: number;

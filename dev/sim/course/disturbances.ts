@@ -79,7 +79,7 @@ const begin: { [Kind in Disturbance['kind']]: (world: World, about: Extract<Dist
 export const disturb = (world: World, disturbance: Disturbance): void =>
   (begin[disturbance.kind] as (world: World, about: Disturbance) => void)(world, disturbance);
 
-/** How long a disturbance lasts by itself. */
+/** Duration of a disturbance in milliseconds, without the recovery after it. */
 export function lastsMs(disturbance: Disturbance): number {
   switch (disturbance.kind) {
     case 'workerKilled':
@@ -94,7 +94,7 @@ export function lastsMs(disturbance: Disturbance): number {
   }
 }
 
-/** What a disturbance is counted as. */
+/** The name under which a disturbance is counted. */
 export function kindOf(disturbance: Disturbance): string {
   if (disturbance.kind !== 'callsFail') return disturbance.kind;
   const { link, fails } = disturbance;

@@ -1,4 +1,4 @@
-// What judges of all kinds of courses look at.
+// Checks and bounds that the judges of all scenarios share.
 import { type ServiceError, status } from '@grpc/grpc-js';
 import { isGrpcServiceError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
@@ -11,8 +11,8 @@ const minute = 60_000;
 const recoveryMs = 25 * minute;
 
 /**
- * The first instant from which the system is left alone for long enough to keep a promise within `ms`. `resetsAt`: when
- * an operator reset the run.
+ * The first instant, from `instant` on, that no disturbance follows within `ms`. `resetsAt`: the instants at which an
+ * operator reset the run.
  */
 export function calmFrom(
   {

@@ -1,4 +1,5 @@
-// Replaces `src/sealing/sealer.ts`, which encrypts on threads that finish at unpredictable times. This one does not encrypt.
+// Replaces `src/sealing/sealer.ts`, whose encryption runs on threads that finish at unpredictable times. This one does
+// not encrypt.
 import { createHash } from 'node:crypto';
 import { FaretrailError } from '../../../src/domain/errors.js';
 import type { KeyRing } from '../../../src/sealing/key-ring.js';

@@ -22,7 +22,9 @@ export interface Place {
   withoutWorker(act: () => Promise<void>): Promise<void>;
   /** Milliseconds since the start. */
   elapsedMs(): number;
-  /** Lets time pass until so many milliseconds after the start. Only in the simulation, which repeats what the real server has played. */
+  /**
+   * Advances the clock to this time since the start. Only the simulation has it, because it repeats the real course.
+   */
   reach?(elapsedMs: number): Promise<void>;
 }
 

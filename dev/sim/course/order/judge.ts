@@ -27,9 +27,9 @@ export const judge = judgeBy<OrderCourse>([
 ]);
 
 const minute = 60_000;
-/** How long a calm system may take until a read starts. */
+/** Time limit for a calm system to start a read. */
 const readWithinMs = 5 * minute;
-/** How long a calm system may take to find the end of an order whose delivery was lost. */
+/** Time limit for a calm system to detect the end of an order whose delivery was lost. */
 const endWithinMs = 10 * minute;
 
 const at = ({ startedAt }: OrderCourse, instant: number): string => durationText(instant - startedAt);

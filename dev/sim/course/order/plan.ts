@@ -1,4 +1,4 @@
-// Random plans for the course of one order: what happens at the service, what is delivered, who asks for what, and faults.
+// Random plans for the course of one order: changes at the service, deliveries, requests of callers, and faults.
 import fc from 'fast-check';
 import type { FollowOrderLimits } from '../../../../src/workflows/order/follow-order.js';
 import { anyDisturbance, type Disturbance, disturbanceText } from '../disturbances.js';
@@ -6,7 +6,7 @@ import { durationText } from '../duration-text.js';
 import type { Plan } from '../scenario.js';
 import { shorter } from '../search.js';
 
-/** How often, and how late, a change is delivered. */
+/** Number of copies of a delivery, and its delay. */
 export type Sending = { times: 0 | 1 | 2; lateMs: number };
 
 export interface Change {

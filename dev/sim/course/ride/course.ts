@@ -141,7 +141,10 @@ const deliveryOf = (
   status,
 });
 
-/** A person looks at the ride now and then. If its outcome is unknown, the person decides, as a rule by what the service has. */
+/**
+ * A person checks the ride every few minutes. If its outcome is unknown, the person resolves it, usually after checking
+ * with the service.
+ */
 function watchRide(world: World, { isHasty }: RidePlan, asked: AskedOfRide[], met: Set<string>): void {
   const { scheduler, namespace } = world;
   let mayTryAgain = isHasty;

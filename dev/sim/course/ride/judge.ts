@@ -73,8 +73,8 @@ function wrongOrders(course: RideCourse): string[] {
   const last = runs.at(-1);
   if (!last || last.isOpen) return [];
   if (isBrokenOff(course)) {
-    // A run that was terminated does nothing more. One that was cancelled still has an order followed of which it knows;
-    // what an earlier run knew before a reset does not count.
+    // A terminated run can do nothing more. A cancelled run must still get its order followed, if it knows the order.
+    // What an earlier run knew before a reset does not count.
     const isKnown = orderId !== undefined && mentions(last.events, orderId);
     const isFollowed = world.namespace.runsOf(`order/business/${orderId}`).length > 0;
     return met.has('terminate') || !isKnown || isFollowed

@@ -1,4 +1,4 @@
-// Random plans for one ride: how its order goes, who changes or decides what, and faults, most of them around the create.
+// Random plans for one ride: the course of its order, changes, decisions and faults, most of them around the create.
 import fc from 'fast-check';
 import { anyDisturbance, type Disturbance, disturbanceText } from '../disturbances.js';
 import { durationText } from '../duration-text.js';
