@@ -7,18 +7,12 @@ import { followOrderId } from '../../../../src/domain/workflow-ids.js';
 import { changeSeenSignal, refreshOrderUpdate, stopFollowingUpdate } from '../../../../src/workflows/messages.js';
 import type { Execution } from '../../server/execution.js';
 import { createWorld, type World } from '../../world/world.js';
-import { disturb, kindOf } from '../disturbances.js';
 import { resetTo } from '../operator.js';
+import { type Asked, addRules, ask, schedulePlan } from '../play.js';
 import type { Course, CourseParts } from '../scenario.js';
 import type { Deed, OrderPlan } from './plan.js';
 
-/** A request of a caller, with its answer or error once there is one. */
-export interface Asked {
-  kind: Deed['kind'];
-  at: number;
-  answer?: OrderTrail;
-  error?: unknown;
-}
+type AskedOfOrder = Asked<Deed['kind'], OrderTrail>;
 
 /** A course that has ended. Instants are milliseconds since the epoch. */
 export interface OrderCourse extends Course {
@@ -27,7 +21,7 @@ export interface OrderCourse extends Course {
   endedAt: number;
   /** The statuses at the service, with their instants. */
   statuses: readonly { status: string; at: number }[];
-  asked: readonly Asked[];
+  asked: readonly AskedOfOrder[];
   /** All runs of the order, oldest first. */
   runs: readonly Execution[];
 }
@@ -45,29 +39,19 @@ export async function runOrderCourse(plan: OrderPlan, parts: CourseParts): Promi
   const world = createWorld(plan.seed, { ...parts, watch: 'model' });
   const { scheduler, namespace } = world;
   const startedAt = scheduler.now;
-  const met = new Set<string>();
   const statuses = addOrder(world, plan);
   const taskQueue = parts.config.taskQueue;
-  if (plan.isRequested) world.asCaller((client) => void request(world, client, { taskQueue, plan }));
-  const asked: Asked[] = [];
-  for (const deed of plan.deeds)
-    scheduler.after(deed.atMs, () => {
-      if (act(world, deed, asked)) met.add(deed.kind);
-    });
-  for (const one of plan.disturbances)
-    scheduler.after(one.atMs, () => {
-      met.add(kindOf(one));
-      disturb(world, one);
-    });
+  if (plan.isRequested) world.asCaller((client) => void follow(world, client, { taskQueue, plan }));
+  const asked: AskedOfOrder[] = [];
+  const met = schedulePlan(world, plan, (deed) => act(world, deed, asked));
   const lastsUntil = lastInstant(plan, statuses);
   const isOver = (): boolean =>
     scheduler.now > lastsUntil && world.ingress.waiting === 0 && namespace.openRun(workflowId) === undefined;
   await scheduler.run(longestMs, isOver);
   const endedAt = scheduler.now;
   await scheduler.run(aftermathMs);
-  for (const rule of namespace.counts.keys()) met.add(rule);
   const runs = namespace.runsOf(workflowId);
-  if (runs.some(({ status }) => status === 'CONTINUED_AS_NEW')) met.add('continuedAsNew');
+  addRules(met, world, runs);
   return { plan, world, startedAt, endedAt, statuses, asked, runs, met };
 }
 
@@ -78,7 +62,7 @@ function lastInstant({ deeds, disturbances }: OrderPlan, statuses: OrderCourse['
 }
 
 /** Starts to follow the order as our clients do. Repeats this while Temporal does not take the request. */
-async function request(world: World, client: Client, { taskQueue, plan }: { taskQueue: string; plan: OrderPlan }) {
+async function follow(world: World, client: Client, { taskQueue, plan }: { taskQueue: string; plan: OrderPlan }) {
   const args = [{ account, orderId }, ...(plan.limits ? [{ limits: plan.limits }] : [])];
   for (let tries = 0; tries < 1_000; tries += 1) {
     try {
@@ -125,30 +109,18 @@ const deliveryOf = ({ scheduler }: World, id: string, status: string): Delivery 
 });
 
 /** Returns false if there is nothing to act on. */
-function act(world: World, deed: Deed, asked: Asked[]): boolean {
+function act(world: World, deed: Deed, asked: AskedOfOrder[]): boolean {
   const run = world.namespace.openRun(workflowId);
   if (!run) return false;
   const quietly = (promise: Promise<unknown>): void => void promise.catch(() => undefined);
-  const ask = (send: (handle: WorkflowHandle) => Promise<OrderTrail>): void => {
-    const one: Asked = { kind: deed.kind, at: world.scheduler.now };
-    asked.push(one);
-    world.asCaller((client) => {
-      send(client.workflow.getHandle(workflowId)).then(
-        (answer) => {
-          one.answer = answer;
-        },
-        (error: unknown) => {
-          one.error = error;
-        },
-      );
-    });
-  };
+  const request = (send: (handle: WorkflowHandle) => Promise<OrderTrail>): void =>
+    world.asCaller((client) => ask(world, asked, deed.kind, () => send(client.workflow.getHandle(workflowId))));
   switch (deed.kind) {
     case 'refresh':
-      ask((handle) => handle.executeUpdate(refreshOrderUpdate));
+      request((handle) => handle.executeUpdate(refreshOrderUpdate));
       return true;
     case 'stop':
-      ask((handle) => handle.executeUpdate(stopFollowingUpdate, { args: [{ reason: 'enough' }] }));
+      request((handle) => handle.executeUpdate(stopFollowingUpdate, { args: [{ reason: 'enough' }] }));
       for (let left = deed.crowd; left > 0; left -= 1)
         world.scheduler.after(world.scheduler.between(0, crowdedMs), () =>
           world.asCaller((client) =>

@@ -14,18 +14,13 @@ import {
 import { sandboxProducts } from '../../../sandbox/ride/catalogue.js';
 import type { Execution } from '../../server/execution.js';
 import { createWorld, type World } from '../../world/world.js';
-import { disturb, kindOf } from '../disturbances.js';
 import { resetTo } from '../operator.js';
+import { type Asked, addRules, ask, schedulePlan } from '../play.js';
 import type { Course, CourseParts } from '../scenario.js';
 import type { RideDeed, RidePlan } from './plan.js';
 
-/** A change that a caller or a person asked for, with the answer or error once there is one. */
-export interface AskedOfRide {
-  kind: RideDeed['kind'] | 'resolve';
-  at: number;
-  answer?: RideStanding;
-  error?: unknown;
-}
+/** A change that a caller asked for, or a decision of a person. */
+type AskedOfRide = Asked<RideDeed['kind'] | 'resolve', RideStanding>;
 
 /** A course that has ended. Instants are milliseconds since the epoch. */
 export interface RideCourse extends Course {
@@ -68,18 +63,9 @@ export async function runRideCourse(plan: RidePlan, parts: CourseParts): Promise
   const world = createWorld(plan.seed, { ...parts, watch: 'model', sandbox: { rides: { script } } });
   const { scheduler, namespace } = world;
   const startedAt = scheduler.now;
-  const met = new Set<string>();
   const asked: AskedOfRide[] = [];
   world.asCaller((client) => void request(world, client, plan, parts.config.taskQueue));
-  for (const deed of plan.deeds)
-    scheduler.after(deed.atMs, () => {
-      if (act(world, deed, asked)) met.add(deed.kind);
-    });
-  for (const one of plan.disturbances)
-    scheduler.after(one.atMs, () => {
-      met.add(kindOf(one));
-      disturb(world, one);
-    });
+  const met = schedulePlan(world, plan, (deed) => act(world, deed, asked));
   if (plan.isAnnounced) announce(world, script);
   watchRide(world, plan, asked, met);
   const planned = Math.max(0, ...[...plan.deeds, ...plan.disturbances].map(({ atMs }) => atMs));
@@ -89,9 +75,8 @@ export async function runRideCourse(plan: RidePlan, parts: CourseParts): Promise
     namespace.all().every((run) => !run.isOpen || !isPartOfRide(run));
   await scheduler.run(longestMs, isOver);
   await scheduler.run(hour);
-  for (const rule of namespace.counts.keys()) met.add(rule);
   const runs = namespace.runsOf(workflowId);
-  if (runs.some(({ status }) => status === 'CONTINUED_AS_NEW')) met.add('continuedAsNew');
+  addRules(met, world, runs);
   return { plan, world, startedAt, asked, runs, met };
 }
 
@@ -161,7 +146,7 @@ function watchRide(world: World, { isHasty }: RidePlan, asked: AskedOfRide[], me
     const triesAgain = mayTryAgain || orderId === undefined;
     mayTryAgain = false;
     const args: [{ orderId: string } | { tryAgain: true }] = [triesAgain ? { tryAgain: true } : { orderId }];
-    ask(world, asked, 'resolve', (run) => run.executeUpdate(resolveRideUpdate, { args }));
+    askRide(world, asked, 'resolve', (run) => run.executeUpdate(resolveRideUpdate, { args }));
   };
   const again = (): void =>
     scheduler.after(personEveryMs, () => {
@@ -171,25 +156,12 @@ function watchRide(world: World, { isHasty }: RidePlan, asked: AskedOfRide[], me
   again();
 }
 
-function ask(
+const askRide = (
   world: World,
   asked: AskedOfRide[],
   kind: AskedOfRide['kind'],
   send: (run: WorkflowHandle) => Promise<RideStanding>,
-): void {
-  const one: AskedOfRide = { kind, at: world.scheduler.now };
-  asked.push(one);
-  world.asCaller((client) => {
-    send(client.workflow.getHandle(workflowId)).then(
-      (answer) => {
-        one.answer = answer;
-      },
-      (error: unknown) => {
-        one.error = error;
-      },
-    );
-  });
-}
+): void => world.asCaller((client) => ask(world, asked, kind, () => send(client.workflow.getHandle(workflowId))));
 
 /** Returns false if there is nothing to act on. */
 function act(world: World, deed: RideDeed, asked: AskedOfRide[]): boolean {
@@ -199,12 +171,12 @@ function act(world: World, deed: RideDeed, asked: AskedOfRide[]): boolean {
     world.asCaller((client) => void send(client.workflow.getHandle(workflowId)).catch(() => undefined));
   switch (deed.kind) {
     case 'update':
-      ask(world, asked, deed.kind, (handle) =>
+      askRide(world, asked, deed.kind, (handle) =>
         handle.executeUpdate(updateRideUpdate, { args: [{ order: { note_to_driver: 'Ring twice' } }] }),
       );
       return true;
     case 'cancelRide':
-      ask(world, asked, deed.kind, (handle) => handle.executeUpdate(cancelRideUpdate));
+      askRide(world, asked, deed.kind, (handle) => handle.executeUpdate(cancelRideUpdate));
       return true;
     case 'cancel':
       quietly((handle) => handle.cancel());
