@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type { Period } from '../world/interference.js';
 import type { World } from '../world/world.js';
+import { kind, minute, second } from './draws.js';
 import { durationText } from './duration-text.js';
 
 export type Disturbance = { atMs: number } & (
@@ -12,9 +13,6 @@ export type Disturbance = { atMs: number } & (
   | ({ kind: 'callsFail' } & Period)
 );
 
-const second = 1_000;
-const minute = 60 * second;
-
 const anyShare = fc.constantFrom(0.05, 0.3, 0.8, 1);
 const forMs = fc.integer({ min: second, max: 10 * minute });
 const restMs = fc.integer({ min: 50, max: minute });
@@ -22,7 +20,6 @@ const restMs = fc.integer({ min: 50, max: minute });
 /** Any disturbance that begins within the time. */
 export const anyDisturbance = (withinMs: number): fc.Arbitrary<Disturbance> => {
   const atMs = fc.integer({ min: 0, max: withinMs });
-  const kind = <const K extends string>(name: K) => fc.constant(name);
   return fc.oneof(
     { weight: 4, arbitrary: fc.record({ atMs, kind: kind('workerKilled'), restMs }) },
     { weight: 1, arbitrary: fc.record({ atMs, kind: kind('ingressKilled'), restMs }) },

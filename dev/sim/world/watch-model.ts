@@ -1,5 +1,5 @@
-// A cheap substitute for the watch of an account, with a hundredth of its timers. It reads the state of the service and of
-// the runs directly, so it sends no polls. It signals a change within two minutes.
+// A cheap substitute for the watch of an account, with a hundredth of its timers. It reads the state of the service and
+// of the runs directly, so it sends no polls. It signals a change within two minutes.
 import { setTimeout as pause } from 'node:timers/promises';
 import { Context, cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';

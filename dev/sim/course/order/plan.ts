@@ -2,6 +2,17 @@
 import fc from 'fast-check';
 import type { FollowOrderLimits } from '../../../../src/workflows/order/follow-order.js';
 import { anyDisturbance, type Disturbance, disturbanceText } from '../disturbances.js';
+import {
+  anyEnd,
+  anyOpenStatus,
+  anyReset,
+  hour,
+  kind,
+  minute,
+  type OperatorDeed,
+  operatorTexts,
+  second,
+} from '../draws.js';
 import { durationText } from '../duration-text.js';
 import type { Plan } from '../scenario.js';
 import { shorter } from '../search.js';
@@ -16,16 +27,16 @@ export interface Change {
   sending: Sending;
 }
 
-/** What a caller, an operator or a stranger does to the run. */
-export type Deed = { atMs: number } & (
-  | { kind: 'refresh' | 'cancel' | 'terminate' | 'unreadableSignal' }
-  /** `crowd`: how many signals come in the second after it. */
-  | { kind: 'stop'; crowd: number }
-  /** A stranger who knows the address invents this many deliveries, each with another status. */
-  | { kind: 'inventedDeliveries'; count: number }
-  /** `which`: 0 for the first workflow task, 1 for the last. */
-  | { kind: 'reset'; which: number }
-);
+/** Something that a caller, an operator or a stranger does to the run. */
+export type Deed =
+  | OperatorDeed
+  | ({ atMs: number } & (
+      | { kind: 'refresh' | 'unreadableSignal' }
+      /** `crowd`: how many signals come in the second after it. */
+      | { kind: 'stop'; crowd: number }
+      /** A stranger who knows the address invents this many deliveries, each with another status. */
+      | { kind: 'inventedDeliveries'; count: number }
+    ));
 
 export interface OrderPlan extends Plan {
   changes: Change[];
@@ -36,12 +47,6 @@ export interface OrderPlan extends Plan {
   deeds: Deed[];
   disturbances: Disturbance[];
 }
-
-const second = 1_000;
-const minute = 60 * second;
-const hour = 60 * minute;
-
-const words = ['Routing', 'Confirmed', 'Driving', 'Waiting', 'ActiveOrder'];
 
 const anySending: fc.Arbitrary<Sending> = fc.record({
   times: fc.constantFrom<Sending['times']>(1, 1, 1, 0, 2),
@@ -60,14 +65,10 @@ const anyLimits = fc.constantFrom<FollowOrderLimits | null>(
 
 const anyDeed = (withinMs: number): fc.Arbitrary<Deed> => {
   const atMs = fc.integer({ min: 0, max: withinMs });
-  const kind = <const K extends string>(name: K) => fc.constant(name);
   return fc.oneof(
     { weight: 8, arbitrary: fc.record({ atMs, kind: kind('refresh') }) },
     { weight: 2, arbitrary: fc.record({ atMs, kind: kind('unreadableSignal') }) },
-    {
-      weight: 2,
-      arbitrary: fc.record({ atMs, kind: kind('reset'), which: fc.double({ min: 0, max: 1, noNaN: true }) }),
-    },
+    { weight: 2, arbitrary: anyReset(atMs) },
     {
       weight: 1,
       arbitrary: fc.record({ atMs, kind: kind('inventedDeliveries'), count: fc.constantFrom(3, 300) }),
@@ -76,10 +77,7 @@ const anyDeed = (withinMs: number): fc.Arbitrary<Deed> => {
       weight: 1,
       arbitrary: fc.record({ atMs, kind: kind('stop'), crowd: fc.constantFrom(0, 50) }),
     },
-    {
-      weight: 1,
-      arbitrary: fc.record({ atMs, kind: fc.constantFrom<'cancel' | 'terminate'>('cancel', 'terminate') }),
-    },
+    { weight: 1, arbitrary: anyEnd(atMs) },
   );
 };
 
@@ -87,7 +85,7 @@ const anyDeed = (withinMs: number): fc.Arbitrary<Deed> => {
 export const anyOrderPlan: fc.Arbitrary<OrderPlan> = fc.noBias(
   fc.record({
     seed: fc.noShrink(fc.integer({ min: 1, max: 2 ** 31 - 1 })),
-    changes: fc.array(fc.record({ afterMs, status: fc.constantFrom(...words), sending: anySending }), { maxLength: 7 }),
+    changes: fc.array(fc.record({ afterMs, status: anyOpenStatus, sending: anySending }), { maxLength: 7 }),
     end: fc.record({
       afterMs,
       status: fc.constantFrom<'Completed' | 'Cancelled'>('Completed', 'Cancelled'),
@@ -141,10 +139,8 @@ function sendingText({ times, lateMs }: Sending): string {
 }
 
 const deedTexts: Record<Exclude<Deed['kind'], 'stop' | 'inventedDeliveries'>, string> = {
+  ...operatorTexts,
   refresh: 'a caller wants a read',
-  cancel: 'an operator cancels the run',
-  terminate: 'an operator terminates the run',
-  reset: 'an operator resets the run',
   unreadableSignal: 'a stranger sends a signal that no run can read',
 };
 

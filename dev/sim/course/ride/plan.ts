@@ -1,16 +1,13 @@
 // Random plans for one ride: the course of its order, changes, decisions and faults, most of them around the create.
 import fc from 'fast-check';
 import { anyDisturbance, type Disturbance, disturbanceText } from '../disturbances.js';
+import { anyEnd, anyOpenStatus, anyReset, kind, minute, type OperatorDeed, operatorTexts, second } from '../draws.js';
 import { durationText } from '../duration-text.js';
 import type { Plan } from '../scenario.js';
 import { shorter } from '../search.js';
 
-/** What a caller or an operator does to the run. */
-export type RideDeed = { atMs: number } & (
-  | { kind: 'update' | 'cancelRide' | 'cancel' | 'terminate' }
-  /** `which`: 0 for the first workflow task, 1 for the last. */
-  | { kind: 'reset'; which: number }
-);
+/** Something that a caller or an operator does to the run. */
+export type RideDeed = OperatorDeed | { atMs: number; kind: 'update' | 'cancelRide' };
 
 export interface RidePlan extends Plan {
   isQuoted: boolean;
@@ -27,25 +24,17 @@ export interface RidePlan extends Plan {
   disturbances: Disturbance[];
 }
 
-const second = 1_000;
-const minute = 60 * second;
-
-const words = ['Routing', 'Confirmed', 'Driving', 'Waiting', 'ActiveOrder'];
 const afterMs = fc.integer({ min: 5 * second, max: 20 * minute });
 const early = 20 * second;
 const late = 60 * minute;
 
 const anyDeed = (withinMs: number): fc.Arbitrary<RideDeed> => {
   const atMs = fc.integer({ min: 0, max: withinMs });
-  const kind = <const K extends string>(name: K) => fc.constant(name);
   return fc.oneof(
     { weight: 3, arbitrary: fc.record({ atMs, kind: kind('update') }) },
     { weight: 2, arbitrary: fc.record({ atMs, kind: kind('cancelRide') }) },
-    {
-      weight: 3,
-      arbitrary: fc.record({ atMs, kind: kind('reset'), which: fc.double({ min: 0, max: 1, noNaN: true }) }),
-    },
-    { weight: 1, arbitrary: fc.record({ atMs, kind: fc.constantFrom<'cancel' | 'terminate'>('cancel', 'terminate') }) },
+    { weight: 3, arbitrary: anyReset(atMs) },
+    { weight: 1, arbitrary: anyEnd(atMs) },
   );
 };
 
@@ -53,7 +42,7 @@ export const anyRidePlan: fc.Arbitrary<RidePlan> = fc.noBias(
   fc.record({
     seed: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
     isQuoted: fc.boolean(),
-    changes: fc.array(fc.record({ afterMs, status: fc.constantFrom(...words) }), { maxLength: 4 }),
+    changes: fc.array(fc.record({ afterMs, status: anyOpenStatus }), { maxLength: 4 }),
     endAfterMs: afterMs,
     isAnnounced: fc.boolean(),
     isHasty: fc.boolean(),
@@ -93,7 +82,5 @@ export function ridePlanText(plan: RidePlan): string {
 const deedTexts: Record<RideDeed['kind'], string> = {
   update: 'a caller changes the ride',
   cancelRide: 'a caller cancels the ride',
-  cancel: 'an operator cancels the run',
-  terminate: 'an operator terminates the run',
-  reset: 'an operator resets the run',
+  ...operatorTexts,
 };
