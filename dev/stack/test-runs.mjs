@@ -1,4 +1,4 @@
-// Runs `npm test` several times in a row, the last runs beside busy processes:
+// Runs `npm test` several times in a row, the first runs beside busy processes:
 // node dev/stack/test-runs.mjs [runs] [runs beside a load] [busy processes]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ const startLoad = () =>
 
 let passed = 0;
 for (let run = 1; run <= runs; run += 1) {
-  const isLoaded = run > runs - loaded;
+  const isLoaded = run <= loaded;
   const log = join(tmpdir(), `faretrail-test-run-${run}.log`);
   const load = isLoaded ? startLoad() : [];
   const began = Date.now();

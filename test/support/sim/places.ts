@@ -13,6 +13,7 @@ import { longOf } from '../../../dev/sim/server/history.js';
 import { Namespace } from '../../../dev/sim/server/namespace.js';
 import { reset } from '../../../dev/sim/server/reset.js';
 import { SimulatedWorker } from '../../../dev/sim/worker/worker.js';
+import { repeatUntilClosed } from '../../../src/temporal/connection.js';
 import * as workflows from '../../../src/workflows/index.js';
 import { interceptors } from '../../../src/workflows/interceptors.js';
 import { patient } from '../patience.js';
@@ -48,7 +49,7 @@ export async function startRealPlace(options: PlaceOptions): Promise<Place & { c
   const address = inject('temporalAddress');
   const taskQueue = `q-${randomUUID()}`;
   const gates = new Gates();
-  const connection = await Connection.connect({ address });
+  const connection = await Connection.connect({ address, interceptors: repeatUntilClosed() });
   const native = await NativeConnection.connect({ address });
   const createForActivities = (queue: string) =>
     Worker.create({
