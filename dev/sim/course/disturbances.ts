@@ -1,15 +1,23 @@
-// Faults that any course may meet: processes that die or pause, clocks that jump, calls that fail in transit.
+// What any course may meet: processes that die, pause or are replaced, clocks that jump, calls that fail in transit, and
+// operators who end the watch of the account.
+import type { WorkflowHandle } from '@temporalio/client';
 import fc from 'fast-check';
+import { leavesWithinMs } from '../world/fleet.js';
 import type { Period } from '../world/interference.js';
 import type { World } from '../world/world.js';
 import { kind, minute, second } from './draws.js';
-import { durationText } from './duration-text.js';
+import { durationText } from './in-words.js';
+import { resetTo } from './operator.js';
 
 export type Disturbance = { atMs: number } & (
   | { kind: 'workerKilled' | 'ingressKilled'; restMs: number }
   | { kind: 'workerPaused'; forMs: number }
+  | { kind: 'workerReplaced'; overlapMs: number }
   | { kind: 'clockJumps'; byMs: number }
   | { kind: 'tokensRevoked' }
+  | { kind: 'watchCancelled' | 'watchTerminated' }
+  /** `which`: 0 for the first workflow task, 1 for the last. */
+  | { kind: 'watchReset'; which: number }
   | ({ kind: 'callsFail' } & Period)
 );
 
@@ -26,6 +34,10 @@ export const anyDisturbance = (withinMs: number): fc.Arbitrary<Disturbance> => {
     {
       weight: 2,
       arbitrary: fc.record({ atMs, kind: kind('workerPaused'), forMs: fc.integer({ min: 50, max: minute }) }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({ atMs, kind: kind('workerReplaced'), overlapMs: fc.integer({ min: 0, max: 3 * minute }) }),
     },
     {
       weight: 1,
@@ -64,17 +76,52 @@ export const anyDisturbance = (withinMs: number): fc.Arbitrary<Disturbance> => {
   );
 };
 
-const begin: { [Kind in Disturbance['kind']]: (world: World, about: Extract<Disturbance, { kind: Kind }>) => void } = {
-  workerKilled: (world, { restMs: rest }) => world.killWorker(rest),
-  ingressKilled: (world, { restMs: rest }) => world.ingress.kill(rest),
-  workerPaused: (world, { forMs: length }) => world.pauseWorker(length),
-  clockJumps: (world, { byMs }) => world.moveClock(byMs),
-  tokensRevoked: ({ service }) => void service.state.tokens.revoke(),
-  callsFail: (world, period) => world.interference.begin(period),
+/** What an operator may do to the watch of the account. */
+export const anyWatchDisturbance = (withinMs: number): fc.Arbitrary<Disturbance> => {
+  const atMs = fc.integer({ min: 0, max: withinMs });
+  return fc.oneof(
+    fc.record({ atMs, kind: fc.constantFrom('watchCancelled', 'watchTerminated') }),
+    fc.record({ atMs, kind: kind('watchReset'), which: fc.double({ min: 0, max: 1, noNaN: true }) }),
+  );
 };
 
-export const disturb = (world: World, disturbance: Disturbance): void =>
-  (begin[disturbance.kind] as (world: World, about: Disturbance) => void)(world, disturbance);
+/** Each returns false if there is nothing to disturb. */
+const begin: {
+  [Kind in Disturbance['kind']]: (world: World, about: Extract<Disturbance, { kind: Kind }>) => boolean;
+} = {
+  workerKilled: (world, { restMs: rest }) => world.killWorker(rest),
+  ingressKilled: ({ ingress }, { restMs: rest }) => ingress.kill(rest),
+  workerPaused: (world, { forMs: length }) => world.pauseWorker(length),
+  workerReplaced: (world, { overlapMs }) => world.replaceWorker(overlapMs),
+  clockJumps: (world, { byMs }) => world.moveClock(byMs),
+  tokensRevoked({ service }) {
+    service.state.tokens.revoke();
+    return true;
+  },
+  watchCancelled: (world) => ofWatch(world, (handle) => handle.cancel()),
+  watchTerminated: (world) => ofWatch(world, (handle) => handle.terminate('enough')),
+  watchReset(world, { which }) {
+    const run = openWatch(world);
+    return run !== undefined && resetTo(world, run, which);
+  },
+  callsFail(world, period) {
+    world.interference.begin(period);
+    return true;
+  },
+};
+
+const openWatch = ({ namespace }: World) =>
+  namespace.all().find(({ type, isOpen }) => type === 'accountWatch' && isOpen);
+
+function ofWatch(world: World, act: (handle: WorkflowHandle) => Promise<unknown>): boolean {
+  const run = openWatch(world);
+  if (run) world.asCaller((client) => void act(client.workflow.getHandle(run.workflowId)).catch(() => undefined));
+  return run !== undefined;
+}
+
+/** Returns false if there is nothing to disturb. */
+export const disturb = (world: World, disturbance: Disturbance): boolean =>
+  (begin[disturbance.kind] as (world: World, about: Disturbance) => boolean)(world, disturbance);
 
 /** Duration of a disturbance in milliseconds, without the recovery after it. */
 export function lastsMs(disturbance: Disturbance): number {
@@ -85,8 +132,13 @@ export function lastsMs(disturbance: Disturbance): number {
     case 'workerPaused':
     case 'callsFail':
       return disturbance.forMs;
+    case 'workerReplaced':
+      return disturbance.overlapMs + leavesWithinMs;
     case 'clockJumps':
     case 'tokensRevoked':
+    case 'watchCancelled':
+    case 'watchTerminated':
+    case 'watchReset':
       return 0;
   }
 }
@@ -102,6 +154,11 @@ const inWords: { [Kind in Disturbance['kind']]: (about: Extract<Disturbance, { k
   workerKilled: ({ restMs: rest }) => `the worker is killed, and another one starts after ${durationText(rest)}`,
   ingressKilled: ({ restMs: rest }) => `the ingress is killed, and another one starts after ${durationText(rest)}`,
   workerPaused: ({ forMs: length }) => `the worker is paused for ${durationText(length)}`,
+  workerReplaced: ({ overlapMs }) =>
+    `another worker starts; a worker is told to leave after ${durationText(overlapMs)}`,
+  watchCancelled: () => 'an operator cancels the watch of the account',
+  watchTerminated: () => 'an operator terminates the watch of the account',
+  watchReset: () => 'an operator resets the watch of the account',
   clockJumps: ({ byMs }) => `the worker's clock jumps ${durationText(Math.abs(byMs))} ${byMs < 0 ? 'back' : 'ahead'}`,
   tokensRevoked: () => 'the service revokes all tokens',
   callsFail: ({ link, fails, share, forMs: length }) =>

@@ -3,29 +3,28 @@ import { type ServiceError, status } from '@grpc/grpc-js';
 import { isGrpcServiceError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Execution } from '../server/execution.js';
-import type { World } from '../world/world.js';
 import { type Disturbance, lastsMs } from './disturbances.js';
 
 const minute = 60_000;
 /** Retries, and workers that take over, have had their time this long after a disturbance has passed. */
 const recoveryMs = 25 * minute;
 
-/**
- * The first instant, from `instant` on, that no disturbance follows within `ms`. `resetsAt`: the instants at which an
- * operator reset the run.
- */
+/** The first instant, from `instant` on, that neither a disturbance nor a reset follows within `ms`. */
 export function calmFrom(
   {
     startedAt,
-    disturbances,
-    resetsAt,
-  }: { startedAt: number; disturbances: readonly Disturbance[]; resetsAt: readonly number[] },
+    plan: { disturbances, deeds },
+  }: {
+    startedAt: number;
+    plan: { disturbances: readonly Disturbance[]; deeds: readonly { atMs: number; kind: string }[] };
+  },
   instant: number,
   ms: number,
 ): number {
+  const resets = deeds.filter(({ kind }) => kind === 'reset');
   const periods = [
     ...disturbances.map((one) => ({ from: startedAt + one.atMs, lastsMs: lastsMs(one) })),
-    ...resetsAt.map((from) => ({ from, lastsMs: 0 })),
+    ...resets.map(({ atMs }) => ({ from: startedAt + atMs, lastsMs: 0 })),
   ].sort((one, other) => one.from - other.from);
   let from = instant;
   for (const period of periods) {
@@ -39,28 +38,6 @@ export function calmFrom(
 export function resultOf<Result>(run: Execution | undefined): Result | null {
   const result = run?.events.at(-1)?.workflowExecutionCompletedEventAttributes?.result?.payloads?.[0];
   return result ? (JSON.parse(Buffer.from(result.data ?? []).toString()) as Result) : null;
-}
-
-/** The ids of runs whose history holds a token or a client secret. */
-export function runsWithSecrets({ service, namespace }: World): string[] {
-  const { tokens, clients } = service.state;
-  const secrets = [...tokens.texts(), clients.business.clientSecret, clients.partner.clientSecret];
-  return namespace.all().flatMap(({ workflowId, events }) => {
-    const text = JSON.stringify(events, (_, value: unknown) =>
-      value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
-    );
-    return secrets.some((secret) => text.includes(secret)) ? [workflowId] : [];
-  });
-}
-
-const tokenLifetimeMs = 899_000;
-const renewedAheadMs = 60_000;
-
-/** More tokens than the lifetimes and the disturbances of a course explain. */
-export function tooManyTokens({ service }: World, lastedMs: number, disturbances: number): string[] {
-  const { tokensIssued } = service.state.ledger.counts();
-  const lifetimes = Math.ceil(lastedMs / (tokenLifetimeMs - renewedAheadMs)) + 1;
-  return tokensIssued > lifetimes + 8 * disturbances ? [`${tokensIssued} tokens in ${lifetimes} lifetimes`] : [];
 }
 
 /**

@@ -9,31 +9,55 @@ interface Deed {
   kind: string;
 }
 
-/** Schedules what a plan contains. `act` returns false if there is nothing to act on. Returns the kinds that happen. */
-export function schedulePlan<D extends Deed>(
-  world: World,
-  { deeds, disturbances }: { deeds: readonly D[]; disturbances: readonly Disturbance[] },
+/** Schedules deeds. `act` returns false if there is nothing to act on. Adds the kinds that happen to `met`. */
+export function scheduleDeeds<D extends Deed>(
+  { scheduler }: World,
+  deeds: readonly D[],
+  met: Set<string>,
   act: (deed: D) => boolean,
-): Set<string> {
-  const { scheduler } = world;
-  const met = new Set<string>();
+): void {
   for (const deed of deeds)
     scheduler.after(deed.atMs, () => {
       if (act(deed)) met.add(deed.kind);
     });
-  for (const one of disturbances)
-    scheduler.after(one.atMs, () => {
-      met.add(kindOf(one));
-      disturb(world, one);
-    });
-  return met;
 }
 
-/** Adds the server's rules that a course has met. */
-export function addRules(met: Set<string>, { namespace }: World, runs: readonly Execution[]): void {
-  for (const rule of namespace.counts.keys()) met.add(rule);
-  if (runs.some(({ status }) => status === 'CONTINUED_AS_NEW')) met.add('continuedAsNew');
+/** How a course went. */
+export interface PlayedOut {
+  /** When all was over, in milliseconds since the epoch. */
+  endedAt: number;
+  /** The kinds of disturbances that happened, and the server's rules that were met. */
+  met: ReadonlySet<string>;
 }
+
+const hour = 3_600_000;
+/** Late deliveries and repeated requests still come after the end. */
+const aftermathMs = hour;
+
+/** Plays until all that was begun is over, but for at most `longestMs`, with these disturbances. */
+export async function playOut(
+  world: World,
+  disturbances: readonly Disturbance[],
+  isOver: () => boolean,
+  longestMs = 40 * hour,
+): Promise<PlayedOut> {
+  const { scheduler, namespace } = world;
+  const met = new Set<string>();
+  for (const one of disturbances)
+    scheduler.after(one.atMs, () => {
+      if (disturb(world, one)) met.add(kindOf(one));
+    });
+  const lastAt = scheduler.now + Math.max(0, ...disturbances.map(({ atMs }) => atMs));
+  await scheduler.run(longestMs, () => scheduler.now > lastAt && isOver());
+  const endedAt = scheduler.now;
+  await scheduler.run(aftermathMs);
+  for (const rule of namespace.counts.keys()) met.add(rule);
+  return { endedAt, met };
+}
+
+/** What runs show of the rules that they met. */
+export const rulesMetBy = (runs: readonly Execution[]): string[] =>
+  runs.some(({ status }) => status === 'CONTINUED_AS_NEW') ? ['continuedAsNew'] : [];
 
 /** A request, with its answer or error once there is one. `at` is in milliseconds since the epoch. */
 export interface Asked<Kind extends string, Answer> {

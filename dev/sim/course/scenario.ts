@@ -2,6 +2,7 @@ import type fc from 'fast-check';
 import type { WorkerConfig } from '../../../src/config.js';
 import type { Code } from '../sdk/run.js';
 import type { World } from '../world/world.js';
+import type { Disturbance } from './disturbances.js';
 
 /** What each course runs on. */
 export interface CourseParts {
@@ -10,9 +11,13 @@ export interface CourseParts {
   keepsTrace?: boolean;
 }
 
-/** A course that has ended. */
+/** A course that has ended. Instants are milliseconds since the epoch. */
 export interface Course {
+  plan: Plan;
   world: World;
+  startedAt: number;
+  /** When all was over. */
+  endedAt: number;
   /** Kinds of disturbances, of deeds and of the server's rules that the course has met. */
   met: ReadonlySet<string>;
 }
@@ -21,6 +26,7 @@ export interface Course {
 export interface Plan {
   /** Decides everything that the plan leaves open, such as latencies. */
   seed: number;
+  disturbances: Disturbance[];
 }
 
 /** A promise that a course breaks, as a sentence, and what happened. */

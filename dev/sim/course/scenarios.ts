@@ -1,3 +1,4 @@
+import { accountScenario } from './account/scenario.js';
 import { orderScenario } from './order/scenario.js';
 import { rideScenario } from './ride/scenario.js';
 import { type Searchable, searchable } from './search.js';
@@ -6,4 +7,5 @@ import { type Searchable, searchable } from './search.js';
 export const scenarios: Readonly<Record<string, Searchable>> = {
   order: searchable(orderScenario),
   ride: searchable(rideScenario),
+  account: searchable(accountScenario),
 };

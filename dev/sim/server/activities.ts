@@ -74,8 +74,8 @@ export function offer(namespace: Namespace, execution: Execution, activity: Pend
 
 function start(namespace: Namespace, execution: Execution, activity: PendingActivity, poller: Poller): void {
   const { stamp, startToCloseMs, heartbeatMs } = activity;
-  const { scheduler, attempts } = namespace;
-  attempts.set(execution.type, (attempts.get(execution.type) ?? 0) + 1);
+  const { scheduler } = namespace;
+  execution.activityAttempts += 1;
   Object.assign(activity, {
     state: 'started',
     startedMs: scheduler.now,

@@ -96,6 +96,8 @@ export class Execution {
   continuedTo: string | null = null;
   /** The first task is not due yet. */
   isDelayed = false;
+  /** Attempts of its activities so far. Each is billed. */
+  activityAttempts = 0;
   /** Request ids of signals, to recognise repeated requests. */
   readonly requestIds = new Set<string>();
 

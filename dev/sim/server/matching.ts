@@ -15,6 +15,14 @@ export interface Waiting {
   start: (poller: Poller) => void;
 }
 
+/** As in `simpleLimiter` of service/matching/matcher_data.go. */
+interface Limit {
+  everyMs: number;
+  readyAt: number;
+}
+
+/** An idle queue may hand out the activities of this time at once. */
+const burstMs = 1_000;
 /** How long a worker counts as present after its last poll. */
 const rememberedMs = 10_000;
 
@@ -26,6 +34,7 @@ export class Matching {
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #workers = new Map<string, Worker>();
   readonly #goneAt = new Map<Poller, number>();
+  readonly #limits = new Map<string, Limit>();
 
   constructor(scheduler: Scheduler, latencyMs: () => number) {
     this.#scheduler = scheduler;
@@ -50,13 +59,20 @@ export class Matching {
   lose(worker: Worker): void {
     for (const pollers of this.#pollers.values()) pollers.delete(worker);
     this.#workers.delete(worker.identity);
-    this.#goneAt.set(worker, this.#scheduler.now);
+    if (!this.#goneAt.has(worker)) this.#goneAt.set(worker, this.#scheduler.now);
   }
 
   /** The worker shuts down and tells the server. It may finish the tasks it has. */
   signOff(worker: Worker): void {
     for (const pollers of this.#pollers.values()) pollers.delete(worker);
     this.#goneAt.set(worker, this.#scheduler.now - rememberedMs);
+  }
+
+  /** Limits how many activities of a queue start per second. */
+  limit(name: string, perSecond: number): void {
+    const queue = `activity ${name}`;
+    const readyAt = this.#limits.get(queue)?.readyAt ?? this.#scheduler.now;
+    this.#limits.set(queue, { everyMs: 1_000 / perSecond, readyAt });
   }
 
   pollersOf(kind: TaskKind, name: string): readonly Worker[] {
@@ -92,12 +108,18 @@ export class Matching {
     return [...(this.#pollers.get(queue) ?? [])];
   }
 
-  #hand(queue: string, one: Waiting): void {
-    this.#scheduler.after(this.#latencyMs(), () => {
+  #hand(queue: string, one: Waiting, afterMs: number = this.#latencyMs()): void {
+    this.#scheduler.after(afterMs, () => {
       if (!one.isWanted()) return;
       const [first, ...others] = this.#pollersOf(queue);
-      if (first) one.start(this.#scheduler.pick([first, ...others]));
-      else this.#waiting.set(queue, [...(this.#waiting.get(queue) ?? []), one]);
+      const limit = this.#limits.get(queue);
+      const { now } = this.#scheduler;
+      if (!first) this.#waiting.set(queue, [...(this.#waiting.get(queue) ?? []), one]);
+      else if (limit && limit.readyAt > now) this.#hand(queue, one, limit.readyAt - now);
+      else {
+        if (limit) limit.readyAt = Math.max(now - burstMs, limit.readyAt) + limit.everyMs;
+        one.start(this.#scheduler.pick([first, ...others]));
+      }
     });
   }
 }

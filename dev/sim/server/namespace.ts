@@ -13,8 +13,6 @@ export class Namespace {
   readonly latencyMs: Latencies;
   readonly #runs = new Map<string, Execution[]>();
   readonly #counts = new Map<string, number>();
-  /** The attempts of activities so far, by the type of the run. Each is billed. */
-  readonly attempts = new Map<string, number>();
   readonly #watchers = new Map<Execution, (() => void)[]>();
   #numbers = 0;
 

@@ -3,7 +3,7 @@ import { Client, type ConnectionLike } from '@temporalio/client';
 import { createTemporalClock, passedAtServer } from '../../../src/activities/index.js';
 import type { WorkerConfig } from '../../../src/config.js';
 import type { AccountName } from '../../../src/domain/keys.js';
-import { accountQueueOf, watchQueueOf } from '../../../src/domain/task-queues.js';
+import { accountQueueOf, budgetShare, watchQueueOf } from '../../../src/domain/task-queues.js';
 import { createActivities } from '../../../src/order-worker.js';
 import { createRideApi } from '../../../src/ride-api/ride-api.js';
 import { toDataConverter } from '../../../src/sealing/data-converter.js';
@@ -29,15 +29,27 @@ export interface FleetParts extends Pick<WorkerParts, 'latencyMs' | 'maxCachedRu
 export interface RunningWorker {
   process: Process;
   worker: SimulatedWorker;
+  /** Gives its watches and its tasks back, as after SIGTERM. Ends within `leavesWithinMs`. */
+  leave: () => void;
 }
+
+/** As `shutdownGraceTime` of our workers. */
+export const leavesWithinMs = 25_000;
 
 /** Starts a worker process, including its watches. */
 export function startWorker(name: string, parts: FleetParts): RunningWorker {
   const process = new Process(name, parts.namespace.scheduler);
-  return process.enter(() => ({ process, worker: start(process, parts) }));
+  let isLeaving = false;
+  const worker = process.enter(() => start(process, parts, () => isLeaving || !process.isAlive));
+  const leave = (): void => {
+    isLeaving = true;
+    worker.leave();
+    parts.namespace.scheduler.after(leavesWithinMs, () => worker.kill());
+  };
+  return { process, worker, leave };
 }
 
-function start(process: Process, parts: FleetParts): SimulatedWorker {
+function start(process: Process, parts: FleetParts, isLeaving: () => boolean): SimulatedWorker {
   const { namespace, service, config, code, connect, watch, ...others } = parts;
   const { name } = process;
   const server = createTemporalClock(monotonicMs);
@@ -60,7 +72,7 @@ function start(process: Process, parts: FleetParts): SimulatedWorker {
     {
       server,
       send: () => Promise.reject(new Error('the simulation has no receivers of notices')),
-      isLeaving: () => !process.isAlive,
+      isLeaving,
       async serve(account) {
         const end = serve(account);
         return { stop: async () => end() };
@@ -79,6 +91,8 @@ function start(process: Process, parts: FleetParts): SimulatedWorker {
     );
   const model = createWatchModel({ namespace, client, serve, statusOf: service.statusOf });
   const { watchOrders, watchOrder } = watch === 'model' ? model : watching.activities;
+  for (const { name: account, requestsPerSecond } of config.accounts)
+    namespace.matching.limit(accountQueueOf(config.taskQueue, account), requestsPerSecond * budgetShare);
   const accounts = config.accounts.map((account) => account.name);
   const activities = Object.fromEntries([
     [config.taskQueue, noting(main)],

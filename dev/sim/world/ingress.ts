@@ -63,13 +63,14 @@ export class Ingress {
     });
   }
 
-  /** Kills the process. Another one starts after `restMs`. */
-  kill(restMs: number): void {
-    if (!this.#process) return;
+  /** Kills the process. Another one starts after `restMs`. Returns false if there is none. */
+  kill(restMs: number): boolean {
+    if (!this.#process) return false;
     this.#process.kill();
     this.#process = null;
     this.#onAppend = () => undefined;
     this.#parts.scheduler.after(restMs, () => this.#start());
+    return true;
   }
 
   #start(): void {

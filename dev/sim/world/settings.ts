@@ -17,3 +17,16 @@ export const workerConfig = (): WorkerConfig =>
     FARETRAIL_TASK_QUEUE: 'rides',
     FARETRAIL_SEALING_KEYS: `k1:${Buffer.alloc(32).toString('base64url')}`,
   });
+
+/** The same with another budget of the account. */
+export function withBudget(config: WorkerConfig, requestsPerSecond: number): WorkerConfig {
+  const [account] = config.accounts;
+  return changed(config, { accounts: [changed(account, { requestsPerSecond })] });
+}
+
+/** A changed copy, with secrets, which are not enumerable. */
+const changed = <T extends object>(original: T, change: Partial<T>): T =>
+  Object.defineProperties({} as T, {
+    ...Object.getOwnPropertyDescriptors(original),
+    ...Object.getOwnPropertyDescriptors(change),
+  });

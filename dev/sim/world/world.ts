@@ -23,7 +23,7 @@ export interface WorldOptions {
   keepsTrace?: boolean;
 }
 
-/** Temporal, the service, one worker and one ingress on a virtual clock. */
+/** Temporal, the service, workers and one ingress on a virtual clock. */
 export interface World {
   scheduler: Scheduler;
   namespace: Namespace;
@@ -35,11 +35,14 @@ export interface World {
   /** Runs code in the process of a caller, with a client. */
   asCaller: <T>(code: (client: Client) => T) => T;
   problems: readonly string[];
-  /** Kills the worker process. Another one starts after `restMs`. */
-  killWorker: (restMs: number) => void;
-  pauseWorker: (forMs: number) => void;
-  /** Moves the wall clock of the worker process. */
-  moveClock: (byMs: number) => void;
+  // Each of these concerns the oldest worker process, and returns false if there is none.
+  /** Kills it. Another one starts after `restMs`. */
+  killWorker: (restMs: number) => boolean;
+  pauseWorker: (forMs: number) => boolean;
+  /** Starts another one, and tells the oldest to leave after `overlapMs`. */
+  replaceWorker: (overlapMs: number) => boolean;
+  /** Moves its wall clock. */
+  moveClock: (byMs: number) => boolean;
 }
 
 /** One workflow task in twenty takes so long that other events overtake it. */
@@ -53,11 +56,13 @@ export function createWorld(seed: number, options: WorldOptions): World {
   const problems: string[] = [];
   const serviceProcess = new Process('service', scheduler);
   const service = createService(serviceProcess, { latencyMs: () => scheduler.between(5, 100), interference }, sandbox);
-  let running: RunningWorker | null = null;
+  /** Oldest first. */
+  const running: RunningWorker[] = [];
   let started = 0;
   const ask = async (execution: Execution, name: string) => {
-    if (!running) throw grpcError('DEADLINE_EXCEEDED', 'no worker answers queries');
-    return payloadConverter.toPayload(await running.worker.query(execution, name, []));
+    const newest = running.at(-1);
+    if (!newest) throw grpcError('DEADLINE_EXCEEDED', 'no worker answers queries');
+    return payloadConverter.toPayload(await newest.worker.query(execution, name, []));
   };
   const network = { latencyMs: () => scheduler.between(1, 5), fate: () => interference.fateOf('temporal') };
   const connect = (process: Process) => createConnection(namespace, { process, network, queries: ask });
@@ -75,8 +80,9 @@ export function createWorld(seed: number, options: WorldOptions): World {
   };
   const begin = (): void => {
     started += 1;
-    running = startWorker(`worker-${started}`, parts);
-    scheduler.note(`start ${running.process.name}`);
+    const one = startWorker(`worker-${started}`, parts);
+    running.push(one);
+    scheduler.note(`start ${one.process.name}`);
   };
   begin();
   const ingress = new Ingress({ scheduler, taskQueue: config.taskQueue, connect });
@@ -92,18 +98,29 @@ export function createWorld(seed: number, options: WorldOptions): World {
     asService: (run) => serviceProcess.enter(run),
     asCaller: (run) => caller.enter(() => run(client)),
     killWorker(restMs) {
-      if (!running) return;
-      running.worker.kill();
-      running = null;
-      scheduler.after(restMs, begin);
+      const killed = running.shift();
+      killed?.worker.kill();
+      if (killed) scheduler.after(restMs, begin);
+      return killed !== undefined;
     },
     pauseWorker(forMs) {
-      const paused = running?.process;
-      paused?.pause();
-      scheduler.after(forMs, () => paused?.resume());
+      const [paused] = running;
+      paused?.process.pause();
+      scheduler.after(forMs, () => paused?.process.resume());
+      return paused !== undefined;
+    },
+    replaceWorker(overlapMs) {
+      if (running.length === 0) return false;
+      begin();
+      scheduler.after(overlapMs, () => {
+        if (running.length > 1) running.shift()?.leave();
+      });
+      return true;
     },
     moveClock(byMs) {
-      if (running) running.process.clockAheadMs += byMs;
+      const [moved] = running;
+      if (moved) moved.process.clockAheadMs += byMs;
+      return moved !== undefined;
     },
   };
 }

@@ -8,17 +8,15 @@ import { changeSeenSignal, refreshOrderUpdate, stopFollowingUpdate } from '../..
 import type { Execution } from '../../server/execution.js';
 import { createWorld, type World } from '../../world/world.js';
 import { resetTo } from '../operator.js';
-import { type Asked, addRules, ask, schedulePlan } from '../play.js';
+import { type Asked, ask, type PlayedOut, playOut, rulesMetBy, scheduleDeeds } from '../play.js';
 import type { Course, CourseParts } from '../scenario.js';
 import type { Deed, OrderPlan } from './plan.js';
 
 type AskedOfOrder = Asked<Deed['kind'], OrderTrail>;
 
-/** A course that has ended. Instants are milliseconds since the epoch. */
 export interface OrderCourse extends Course {
   plan: OrderPlan;
-  startedAt: number;
-  endedAt: number;
+  orderId: OrderId;
   /** The statuses at the service, with their instants. */
   statuses: readonly { status: string; at: number }[];
   asked: readonly AskedOfOrder[];
@@ -27,47 +25,60 @@ export interface OrderCourse extends Course {
 }
 
 const account = 'business' as AccountName;
-const orderId = 'o1' as OrderId;
-const workflowId = followOrderId({ account, orderId });
-const hour = 3_600_000;
 const crowdedMs = 1_000;
-const longestMs = 30 * hour;
-/** Late deliveries and repeated requests still come after the end of the run. */
-const aftermathMs = hour;
 
 export async function runOrderCourse(plan: OrderPlan, parts: CourseParts): Promise<OrderCourse> {
   const world = createWorld(plan.seed, { ...parts, watch: 'model' });
-  const { scheduler, namespace } = world;
-  const startedAt = scheduler.now;
-  const statuses = addOrder(world, plan);
-  const taskQueue = parts.config.taskQueue;
-  if (plan.isRequested) world.asCaller((client) => void follow(world, client, { taskQueue, plan }));
-  const asked: AskedOfOrder[] = [];
-  const met = schedulePlan(world, plan, (deed) => act(world, deed, asked));
-  const lastsUntil = lastInstant(plan, statuses);
-  const isOver = (): boolean =>
-    scheduler.now > lastsUntil && world.ingress.waiting === 0 && namespace.openRun(workflowId) === undefined;
-  await scheduler.run(longestMs, isOver);
-  const endedAt = scheduler.now;
-  await scheduler.run(aftermathMs);
-  const runs = namespace.runsOf(workflowId);
-  addRules(met, world, runs);
-  return { plan, world, startedAt, endedAt, statuses, asked, runs, met };
+  const order = beginOrder(world, plan, { orderId: 'o1' as OrderId, taskQueue: parts.config.taskQueue });
+  return order.end(await playOut(world, plan.disturbances, order.isOver));
 }
 
-function lastInstant({ deeds, disturbances }: OrderPlan, statuses: OrderCourse['statuses']): number {
-  const [first] = statuses;
-  const offsets = [...deeds, ...disturbances].map(({ atMs }) => atMs);
-  return Math.max(...statuses.map(({ at }) => at), ...offsets.map((ms) => (first?.at ?? 0) + ms));
+/** An order whose course has begun. */
+export interface BegunOrder {
+  /** Has everything that is planned happened, and is its run closed? */
+  isOver: () => boolean;
+  end: (played: PlayedOut) => OrderCourse;
+}
+
+/** Begins what a plan says about an order, without the disturbances. */
+export function beginOrder(
+  world: World,
+  plan: OrderPlan,
+  { orderId, taskQueue }: { orderId: OrderId; taskQueue: string },
+): BegunOrder {
+  const { scheduler, namespace, ingress } = world;
+  const startedAt = scheduler.now;
+  const statuses = addOrder(world, plan, orderId);
+  const workflowId = followOrderId({ account, orderId });
+  if (plan.isRequested) world.asCaller((client) => void follow(world, client, { orderId, taskQueue, plan }));
+  const asked: AskedOfOrder[] = [];
+  const deedsMet = new Set<string>();
+  scheduleDeeds(world, plan.deeds, deedsMet, (deed) => act(world, orderId, deed, asked));
+  const planned = [...statuses.map(({ at }) => at), ...plan.deeds.map(({ atMs }) => startedAt + atMs)];
+  const lastsUntil = Math.max(...planned);
+  return {
+    isOver: () => scheduler.now > lastsUntil && ingress.waiting === 0 && namespace.openRun(workflowId) === undefined,
+    end({ endedAt, met }) {
+      const runs = namespace.runsOf(workflowId);
+      const allMet = new Set([...deedsMet, ...met, ...rulesMetBy(runs)]);
+      return { plan, orderId, world, startedAt, endedAt, statuses, asked, runs, met: allMet };
+    },
+  };
+}
+
+interface Following {
+  orderId: OrderId;
+  taskQueue: string;
+  plan: OrderPlan;
 }
 
 /** Starts to follow the order as our clients do. Repeats this while Temporal does not take the request. */
-async function follow(world: World, client: Client, { taskQueue, plan }: { taskQueue: string; plan: OrderPlan }) {
+async function follow(world: World, client: Client, { orderId, taskQueue, plan }: Following) {
   const args = [{ account, orderId }, ...(plan.limits ? [{ limits: plan.limits }] : [])];
   for (let tries = 0; tries < 1_000; tries += 1) {
     try {
       return await client.workflow.start('followOrder', {
-        workflowId,
+        workflowId: followOrderId({ account, orderId }),
         taskQueue,
         args,
         workflowIdConflictPolicy: 'USE_EXISTING',
@@ -79,7 +90,7 @@ async function follow(world: World, client: Client, { taskQueue, plan }: { taskQ
   return undefined;
 }
 
-function addOrder(world: World, { changes, end }: OrderPlan): OrderCourse['statuses'] {
+function addOrder(world: World, { changes, end }: OrderPlan, orderId: OrderId): OrderCourse['statuses'] {
   const { scheduler } = world;
   const statuses = [{ status: 'Pending', at: scheduler.now }];
   let afterMs = 0;
@@ -89,7 +100,7 @@ function addOrder(world: World, { changes, end }: OrderPlan): OrderCourse['statu
     statuses.push({ status, at: scheduler.now + afterMs });
     for (let copy = 0; copy < sending.times; copy += 1)
       scheduler.after(afterMs + sending.lateMs + copy, () =>
-        world.ingress.receive(deliveryOf(world, `d${index}`, status)),
+        world.ingress.receive(deliveryOf(world, orderId, { name: index, status })),
       );
   });
   const script = statuses.map(({ status, at }) => ({ status, afterMs: at - scheduler.now }));
@@ -99,17 +110,28 @@ function addOrder(world: World, { changes, end }: OrderPlan): OrderCourse['statu
   return statuses;
 }
 
-const deliveryOf = ({ scheduler }: World, id: string, status: string): Delivery => ({
+/** The id of the delivery of a change; `name`: the number of the change. */
+const deliveryId = (orderId: OrderId, name: number | string): DeliveryId => `${orderId}-${name}` as DeliveryId;
+
+/** The change that a delivery announced. */
+export const announcedBy = (id: string): number => Number(id.split('-').at(-1));
+
+const deliveryOf = (
+  { scheduler }: World,
+  orderId: OrderId,
+  { name, status }: { name: number | string; status: string },
+): Delivery => ({
   account,
   eventType: 'status_changed',
   orderId,
-  deliveryId: id as DeliveryId,
+  deliveryId: deliveryId(orderId, name),
   receivedAt: new Date(scheduler.now).toISOString(),
   status,
 });
 
 /** Returns false if there is nothing to act on. */
-function act(world: World, deed: Deed, asked: AskedOfOrder[]): boolean {
+function act(world: World, orderId: OrderId, deed: Deed, asked: AskedOfOrder[]): boolean {
+  const workflowId = followOrderId({ account, orderId });
   const run = world.namespace.openRun(workflowId);
   if (!run) return false;
   const quietly = (promise: Promise<unknown>): void => void promise.catch(() => undefined);
@@ -132,7 +154,7 @@ function act(world: World, deed: Deed, asked: AskedOfOrder[]): boolean {
       return true;
     case 'inventedDeliveries':
       for (let number = 0; number < deed.count; number += 1)
-        world.ingress.receive(deliveryOf(world, `invented${number}`, `Invented ${number}`));
+        world.ingress.receive(deliveryOf(world, orderId, { name: `invented${number}`, status: `Invented ${number}` }));
       return true;
     case 'cancel':
       world.asCaller((client) => quietly(client.workflow.getHandle(workflowId).cancel()));

@@ -13,7 +13,7 @@ import {
   operatorTexts,
   second,
 } from '../draws.js';
-import { durationText } from '../duration-text.js';
+import { durationText, type Line, timetable } from '../in-words.js';
 import type { Plan } from '../scenario.js';
 import { shorter } from '../search.js';
 
@@ -38,13 +38,17 @@ export type Deed =
       | { kind: 'inventedDeliveries'; count: number }
     ));
 
-export interface OrderPlan extends Plan {
+/** What happens to one order and its run. */
+export interface OrderStory {
   changes: Change[];
   end: { afterMs: number; status: 'Completed' | 'Cancelled'; sending: Sending };
   /** A caller has the order followed from the start; otherwise the first delivery starts the run. */
   isRequested: boolean;
   limits: FollowOrderLimits | null;
   deeds: Deed[];
+}
+
+export interface OrderPlan extends Plan, OrderStory {
   disturbances: Disturbance[];
 }
 
@@ -55,8 +59,6 @@ const anySending: fc.Arbitrary<Sending> = fc.record({
     { weight: 1, arbitrary: fc.integer({ min: 0, max: 15 * minute }) },
   ),
 });
-const afterMs = fc.integer({ min: 5 * second, max: 40 * minute });
-
 const anyLimits = fc.constantFrom<FollowOrderLimits | null>(
   null,
   { maxEvents: 40, maxSignals: 5 },
@@ -81,10 +83,18 @@ const anyDeed = (withinMs: number): fc.Arbitrary<Deed> => {
   );
 };
 
-/** Any plan. Most of what happens falls into the first three hours. */
-export const anyOrderPlan: fc.Arbitrary<OrderPlan> = fc.noBias(
-  fc.record({
-    seed: fc.noShrink(fc.integer({ min: 1, max: 2 ** 31 - 1 })),
+/** What may happen to an order. `longestMs`: the longest time between two changes. */
+export function orderParts({
+  longestMs,
+  deedsWithinMs,
+  mostDeeds,
+}: {
+  longestMs: number;
+  deedsWithinMs: number;
+  mostDeeds: number;
+}) {
+  const afterMs = fc.integer({ min: 5 * second, max: longestMs });
+  return {
     changes: fc.array(fc.record({ afterMs, status: anyOpenStatus, sending: anySending }), { maxLength: 7 }),
     end: fc.record({
       afterMs,
@@ -93,7 +103,15 @@ export const anyOrderPlan: fc.Arbitrary<OrderPlan> = fc.noBias(
     }),
     isRequested: fc.boolean(),
     limits: anyLimits,
-    deeds: fc.array(anyDeed(3 * hour), { maxLength: 4 }),
+    deeds: fc.array(anyDeed(deedsWithinMs), { maxLength: mostDeeds }),
+  };
+}
+
+/** Any plan. Most of what happens falls into the first three hours. */
+export const anyOrderPlan: fc.Arbitrary<OrderPlan> = fc.noBias(
+  fc.record({
+    seed: fc.noShrink(fc.integer({ min: 1, max: 2 ** 31 - 1 })),
+    ...orderParts({ longestMs: 40 * minute, deedsWithinMs: 3 * hour, mostDeeds: 4 }),
     disturbances: fc.array(anyDisturbance(3 * hour), { maxLength: 12 }),
   }),
 );
@@ -115,22 +133,29 @@ const promptly: Sending = { times: 1, lateMs: 0 };
 const isPrompt = ({ times, lateMs }: Sending): boolean => times === 1 && lateMs === 0;
 
 /** The plan in words, one line for each thing that happens, in the order of time. */
-export function orderPlanText(plan: OrderPlan): string {
-  const lines: { atMs: number; text: string }[] = [];
-  let atMs = 0;
-  for (const { afterMs: after, status, sending } of [...plan.changes, plan.end]) {
-    atMs += after;
-    lines.push({ atMs, text: `the order becomes ${status}; ${sendingText(sending)}` });
-  }
-  for (const deed of plan.deeds) lines.push({ atMs: deed.atMs, text: deedText(deed) });
-  for (const one of plan.disturbances) lines.push({ atMs: one.atMs, text: disturbanceText(one) });
-  const first = plan.isRequested ? 'a caller has the order followed' : 'the first delivery starts the run';
-  const limits = plan.limits ? `; the run continues as new after ${plan.limits.maxEvents} events` : '';
-  const sorted = lines.sort((one, other) => one.atMs - other.atMs);
-  return [
-    `${first}${limits}; seed ${plan.seed}`,
-    ...sorted.map((line) => `${durationText(line.atMs).padEnd(22)} ${line.text}`),
+export const orderPlanText = (plan: OrderPlan): string =>
+  [
+    `${beginText(plan)}; seed ${plan.seed}`,
+    ...timetable([
+      ...storyLines(plan),
+      ...plan.disturbances.map((one) => ({ atMs: one.atMs, text: disturbanceText(one) })),
+    ]),
   ].join('\n');
+
+/** How the following of an order begins, in words. */
+export function beginText({ isRequested, limits }: OrderStory): string {
+  const first = isRequested ? 'a caller has the order followed' : 'the first delivery starts the run';
+  return `${first}${limits ? `; the run continues as new after ${limits.maxEvents} events` : ''}`;
+}
+
+/** What happens to an order, in words. */
+export function storyLines({ changes, end, deeds }: OrderStory): Line[] {
+  let atMs = 0;
+  const becomes = [...changes, end].map(({ afterMs, status, sending }) => {
+    atMs += afterMs;
+    return { atMs, text: `the order becomes ${status}; ${sendingText(sending)}` };
+  });
+  return [...becomes, ...deeds.map((deed) => ({ atMs: deed.atMs, text: deedText(deed) }))];
 }
 
 function sendingText({ times, lateMs }: Sending): string {

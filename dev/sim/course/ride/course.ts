@@ -15,17 +15,15 @@ import { sandboxProducts } from '../../../sandbox/ride/catalogue.js';
 import type { Execution } from '../../server/execution.js';
 import { createWorld, type World } from '../../world/world.js';
 import { resetTo } from '../operator.js';
-import { type Asked, addRules, ask, schedulePlan } from '../play.js';
+import { type Asked, ask, playOut, rulesMetBy, scheduleDeeds } from '../play.js';
 import type { Course, CourseParts } from '../scenario.js';
 import type { RideDeed, RidePlan } from './plan.js';
 
 /** A change that a caller asked for, or a decision of a person. */
 type AskedOfRide = Asked<RideDeed['kind'] | 'resolve', RideStanding>;
 
-/** A course that has ended. Instants are milliseconds since the epoch. */
 export interface RideCourse extends Course {
   plan: RidePlan;
-  startedAt: number;
   asked: readonly AskedOfRide[];
   /** All runs of the ride, oldest first. */
   runs: readonly Execution[];
@@ -34,8 +32,6 @@ export interface RideCourse extends Course {
 const account = 'business' as AccountName;
 const requestId = 'r1';
 const workflowId = requestRideId({ account, requestId });
-const hour = 3_600_000;
-const longestMs = 40 * hour;
 const personEveryMs = 300_000;
 /** A person waits at least this long before a decision. */
 const patienceMs = 240_000;
@@ -65,19 +61,18 @@ export async function runRideCourse(plan: RidePlan, parts: CourseParts): Promise
   const startedAt = scheduler.now;
   const asked: AskedOfRide[] = [];
   world.asCaller((client) => void request(world, client, plan, parts.config.taskQueue));
-  const met = schedulePlan(world, plan, (deed) => act(world, deed, asked));
+  const deedsMet = new Set<string>();
+  scheduleDeeds(world, plan.deeds, deedsMet, (deed) => act(world, deed, asked));
   if (plan.isAnnounced) announce(world, script);
-  watchRide(world, plan, asked, met);
-  const planned = Math.max(0, ...[...plan.deeds, ...plan.disturbances].map(({ atMs }) => atMs));
+  watchRide(world, plan, asked, deedsMet);
+  const planned = Math.max(0, ...plan.deeds.map(({ atMs }) => atMs));
   const isOver = (): boolean =>
     scheduler.now > startedAt + planned &&
     namespace.newest(workflowId) !== undefined &&
     namespace.all().every((run) => !run.isOpen || !isPartOfRide(run));
-  await scheduler.run(longestMs, isOver);
-  await scheduler.run(hour);
+  const { endedAt, met } = await playOut(world, plan.disturbances, isOver);
   const runs = namespace.runsOf(workflowId);
-  addRules(met, world, runs);
-  return { plan, world, startedAt, asked, runs, met };
+  return { plan, world, startedAt, endedAt, asked, runs, met: new Set([...deedsMet, ...met, ...rulesMetBy(runs)]) };
 }
 
 const isPartOfRide = ({ type }: Execution): boolean => type === 'requestRide' || type === 'followOrder';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { anyDisturbance, type Disturbance, disturbanceText } from '../disturbances.js';
 import { anyEnd, anyOpenStatus, anyReset, kind, minute, type OperatorDeed, operatorTexts, second } from '../draws.js';
-import { durationText } from '../duration-text.js';
+import { durationText, timetable } from '../in-words.js';
 import type { Plan } from '../scenario.js';
 import { shorter } from '../search.js';
 
@@ -67,7 +67,7 @@ export function ridePlanText(plan: RidePlan): string {
   const happens = [
     ...plan.deeds.map(({ atMs, kind }) => ({ atMs, text: deedTexts[kind] })),
     ...plan.disturbances.map((one) => ({ atMs: one.atMs, text: disturbanceText(one) })),
-  ].sort((one, other) => one.atMs - other.atMs);
+  ];
   const statuses = [...plan.changes, { afterMs: plan.endAfterMs, status: 'Completed' }];
   return [
     `a caller requests a ride${plan.isQuoted ? ' with a quote' : ''}; seed ${plan.seed}`,
@@ -75,7 +75,7 @@ export function ridePlanText(plan: RidePlan): string {
     plan.isAnnounced ? 'changes are delivered' : 'nothing is delivered',
     ...(plan.isHasty ? ['a person who has to decide first tries again'] : []),
     ...(plan.maxEvents === null ? [] : [`the run continues as new after ${plan.maxEvents} events`]),
-    ...happens.map(({ atMs, text }) => `${durationText(atMs).padEnd(22)} ${text}`),
+    ...timetable(happens),
   ].join('\n');
 }
 

@@ -1,0 +1,37 @@
+// Plays a plan for many orders of one account, with the real watch, and collects what the judge needs to know.
+import type { OrderId } from '../../../../src/domain/keys.js';
+import { withBudget } from '../../world/settings.js';
+import { createWorld } from '../../world/world.js';
+import { type BegunOrder, beginOrder, type OrderCourse } from '../order/course.js';
+import { playOut } from '../play.js';
+import type { Course, CourseParts } from '../scenario.js';
+import type { AccountPlan } from './plan.js';
+
+export interface AccountCourse extends Course {
+  plan: AccountPlan;
+  orders: readonly OrderCourse[];
+}
+
+/** The last order ends within two hours, and a calm system finds its end soon. */
+const longestMs = 6 * 3_600_000;
+
+export async function runAccountCourse(plan: AccountPlan, parts: CourseParts): Promise<AccountCourse> {
+  const { seed, requestsPerSecond, disturbances } = plan;
+  const config = withBudget(parts.config, requestsPerSecond);
+  const world = createWorld(seed, { ...parts, config, watch: 'real' });
+  const startedAt = world.scheduler.now;
+  const begun: BegunOrder[] = [];
+  for (const [index, { startsMs, ...story }] of plan.orders.entries())
+    world.scheduler.after(startsMs, () => {
+      const orderId = `o${index + 1}` as OrderId;
+      const shifted = disturbances.map((one) => ({ ...one, atMs: one.atMs - startsMs }));
+      begun.push(
+        beginOrder(world, { ...story, seed, disturbances: shifted }, { orderId, taskQueue: config.taskQueue }),
+      );
+    });
+  const isOver = (): boolean => begun.length === plan.orders.length && begun.every((order) => order.isOver());
+  const played = await playOut(world, disturbances, isOver, longestMs);
+  const orders = begun.map((order) => order.end(played));
+  const met = new Set(orders.flatMap((order) => [...order.met]));
+  return { plan, world, startedAt, endedAt: played.endedAt, orders, met };
+}

@@ -1,0 +1,33 @@
+// The promises of faretrail about all orders of an account, checked after their course.
+import { generalPromises } from '../general-promises.js';
+import { durationText } from '../in-words.js';
+import type { OrderCourse } from '../order/course.js';
+import { orderPromises } from '../order/judge.js';
+import { judgeBy, type Promised } from '../scenario.js';
+import type { AccountCourse } from './course.js';
+
+const ofEachOrder = ([promise, findBreaches]: Promised<OrderCourse>): Promised<AccountCourse> => [
+  promise,
+  ({ orders }) => orders.flatMap((order) => findBreaches(order).map((what) => `${order.orderId}: ${what}`)),
+];
+
+export const judge = judgeBy<AccountCourse>([
+  ...generalPromises,
+  ...orderPromises.map(ofEachOrder),
+  ['The service gets no more requests than the account may send', tooManyRequests],
+]);
+
+const windowMs = 10_000;
+/** While a watch changes hands, two processes may share the budget for a moment. */
+const mostShare = 1.3;
+
+function tooManyRequests({ world, plan, startedAt }: AccountCourse): string[] {
+  const most = Math.ceil((mostShare * plan.requestsPerSecond * windowMs) / 1_000);
+  const sent = world.service.state.ledger
+    .entries()
+    .flatMap(({ operation, at }) => (operation === 'businessToken' ? [] : [Date.parse(at)]));
+  const crowded = sent.find((at, index) => (sent[index + most] ?? Number.POSITIVE_INFINITY) - at < windowMs);
+  return crowded === undefined
+    ? []
+    : [`more than ${most} requests in the ten seconds from ${durationText(crowded - startedAt)} on`];
+}

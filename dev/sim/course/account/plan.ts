@@ -1,0 +1,69 @@
+// Random plans for many orders of one account, which share its budget, its watch and its tokens.
+import fc from 'fast-check';
+import { anyDisturbance, anyWatchDisturbance, type Disturbance, disturbanceText } from '../disturbances.js';
+import { minute } from '../draws.js';
+import { timetable } from '../in-words.js';
+import { beginText, type OrderStory, orderParts, storyLines } from '../order/plan.js';
+import type { Plan } from '../scenario.js';
+import { shorter } from '../search.js';
+
+export interface AccountPlan extends Plan {
+  /** Requests that the service allows per second. */
+  requestsPerSecond: number;
+  orders: (OrderStory & { startsMs: number })[];
+}
+
+const withinMs = 30 * minute;
+const startsWithinMs = 20 * minute;
+const mostOrders = 50;
+
+const anyOrder: fc.Arbitrary<AccountPlan['orders'][number]> = fc.record({
+  startsMs: fc.integer({ min: 0, max: startsWithinMs }),
+  ...orderParts({ longestMs: 8 * minute, deedsWithinMs: withinMs, mostDeeds: 1 }),
+});
+
+export const anyAccountPlan: fc.Arbitrary<AccountPlan> = fc.noBias(
+  fc.record({
+    seed: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+    requestsPerSecond: fc.constantFrom(4, 16),
+    orders: fc.array(anyOrder, { minLength: 1, maxLength: mostOrders, size: 'max' }),
+    disturbances: fc.array(
+      fc.oneof(
+        { weight: 3, arbitrary: anyDisturbance(withinMs) },
+        { weight: 1, arbitrary: anyWatchDisturbance(withinMs) },
+      ),
+      { maxLength: 8 },
+    ),
+  }),
+);
+
+export function* simplerAccountPlans(plan: AccountPlan): Iterable<AccountPlan> {
+  for (const orders of shorter(plan.orders)) if (orders.length > 0) yield { ...plan, orders };
+  for (const disturbances of shorter(plan.disturbances)) yield { ...plan, disturbances };
+  for (const [index, order] of plan.orders.entries()) {
+    const withOrder = (simpler: AccountPlan['orders'][number]): AccountPlan => ({
+      ...plan,
+      orders: plan.orders.with(index, simpler),
+    });
+    if (order.deeds.length > 0) yield withOrder({ ...order, deeds: [] });
+    for (const changes of shorter(order.changes)) yield withOrder({ ...order, changes });
+    if (order.limits) yield withOrder({ ...order, limits: null });
+    if (!order.isRequested) yield withOrder({ ...order, isRequested: true });
+  }
+}
+
+/** The plan in words, one line for each thing that happens, in the order of time. */
+export const accountPlanText = ({ seed, requestsPerSecond, orders, disturbances }: AccountPlan): string =>
+  [
+    `${orders.length} orders of an account with ${requestsPerSecond} requests per second; seed ${seed}`,
+    ...timetable([
+      ...orders.flatMap(linesOf),
+      ...disturbances.map((one: Disturbance) => ({ atMs: one.atMs, text: disturbanceText(one) })),
+    ]),
+  ].join('\n');
+
+const linesOf = ({ startsMs, ...story }: AccountPlan['orders'][number], index: number) =>
+  [{ atMs: 0, text: `the order is there; ${beginText(story)}` }, ...storyLines(story)].map(({ atMs, text }) => ({
+    atMs: startsMs + atMs,
+    text: `o${index + 1}: ${text}`,
+  }));

@@ -1,0 +1,37 @@
+// The promises of faretrail that hold in each course, whatever it is about. The numbers are those of the invariants.
+import type { Course, Promised } from './scenario.js';
+
+export const generalPromises: readonly Promised<Course>[] = [
+  ['I1: Temporal gets each delivery that was acknowledged', deliveriesNotTaken],
+  ['I3: no history holds a token or a client secret', secretsInHistories],
+  ['I4: tokens are requested once for each lifetime', tooManyTokens],
+  ['I8: a rebuilt run does what its history says', ({ world }) => [...world.problems]],
+];
+
+function deliveriesNotTaken({ world: { ingress } }: Course): string[] {
+  const left = ingress.waiting > 0 ? [`${ingress.waiting} deliveries stay in the journal`] : [];
+  return [...left, ...ingress.lost.map((id) => `${id} was lost`)];
+}
+
+function secretsInHistories({ world: { service, namespace } }: Course): string[] {
+  const { tokens, clients } = service.state;
+  const secrets = [...tokens.texts(), clients.business.clientSecret, clients.partner.clientSecret];
+  return namespace.all().flatMap(({ workflowId, events }) => {
+    const text = JSON.stringify(events, (_, value: unknown) =>
+      value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
+    );
+    return secrets.some((secret) => text.includes(secret)) ? [workflowId] : [];
+  });
+}
+
+const tokenLifetimeMs = 899_000;
+const renewedAheadMs = 60_000;
+
+/** More tokens than the lifetimes and the disturbances of a course explain. */
+function tooManyTokens({ world: { service }, startedAt, endedAt, plan }: Course): string[] {
+  const { tokensIssued } = service.state.ledger.counts();
+  const lifetimes = Math.ceil((endedAt - startedAt) / (tokenLifetimeMs - renewedAheadMs)) + 1;
+  return tokensIssued > lifetimes + 8 * plan.disturbances.length
+    ? [`${tokensIssued} tokens in ${lifetimes} lifetimes`]
+    : [];
+}
