@@ -7,7 +7,7 @@ import { LongestFirst } from './test/setup/longest-first.js';
 const isolate = false;
 
 // These meet a real Temporal server, started once per run by the global set-up; all other tests need none.
-const needServers = ['test/{workflows,e2e,processes,replay,dev/stack/servers}/**/*.test.ts'];
+const needServers = ['test/{e2e,processes,replay,dev/stack/servers}/**/*.test.ts'];
 
 export default defineConfig({
   test: {
@@ -50,7 +50,7 @@ export default defineConfig({
         test: {
           name: 'simulation',
           isolate,
-          setupFiles: ['test/setup/same-draws.ts'],
+          setupFiles: ['test/setup/same-draws.ts', 'test/setup/quiet-runtime.ts'],
           maxWorkers: 2,
           include: ['test/sim/**/*.test.ts'],
           globalSetup: ['test/setup/global-setup.ts'],

@@ -5,7 +5,6 @@ import { DefaultLogger } from '@temporalio/worker';
 import type { TestProject } from 'vitest/node';
 import { findDevServer, startDevServer } from '../../dev/stack/temporal/dev-server.js';
 import { projectRoot } from '../../dev/stack/temporal/project-root.js';
-import { findTimeSkippingServer } from '../../dev/stack/temporal/time-skipping-server.js';
 import { bundleWorkflows } from '../../src/temporal/workflow-code.js';
 import { devServerTests } from './dev-server-tests.js';
 
@@ -18,8 +17,6 @@ declare module 'vitest' {
     temporalDatabaseFile: string;
     /** For a test that needs a server of its own: `startDevServer({ program: inject('temporalProgram'), ... })`. */
     temporalProgram: string;
-    /** For `createTimeSkipping({ server: { executable: { type: 'existing-path', path } } })`. */
-    timeSkippingServerPath: string;
     /** For `workflowBundle: { codePath }` of a worker. */
     workflowBundlePath: string;
   }
@@ -31,10 +28,7 @@ declare module 'vitest' {
  */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const say = (line: string) => process.stderr.write(`set-up: ${line}\n`);
-  const [temporalProgram, timeSkippingServerPath] = await Promise.all([
-    findDevServer(say),
-    findTimeSkippingServer(say),
-  ]);
+  const temporalProgram = await findDevServer(say);
   const folder = await mkdtemp(join(tmpdir(), 'faretrail-test-'));
   const databaseFile = join(folder, 'temporal.db');
   const workflowBundlePath = join(folder, 'workflow-bundle.js');
@@ -48,7 +42,6 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   project.provide('temporalAddress', given || (server?.address ?? ''));
   project.provide('temporalDatabaseFile', databaseFile);
   project.provide('temporalProgram', temporalProgram);
-  project.provide('timeSkippingServerPath', timeSkippingServerPath);
   project.provide('workflowBundlePath', workflowBundlePath);
 
   return async () => {

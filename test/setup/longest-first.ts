@@ -8,7 +8,6 @@ const longest = [
   'e2e/commands',
   'processes/ingress',
   'processes/watches',
-  'workflows/attention',
   'processes/small-heap',
   'processes/watch-outage',
   'processes/cli',

@@ -4,7 +4,7 @@ import { createTemporalClock, passedAtServer } from '../../../src/activities/ind
 import type { WorkerConfig } from '../../../src/config.js';
 import type { AccountName } from '../../../src/domain/keys.js';
 import { accountQueueOf, budgetShare, watchQueueOf } from '../../../src/domain/task-queues.js';
-import { createActivities } from '../../../src/order-worker.js';
+import { type ActivityPorts, createActivities } from '../../../src/order-worker.js';
 import { createRideApi } from '../../../src/ride-api/ride-api.js';
 import { toDataConverter } from '../../../src/sealing/data-converter.js';
 import { monotonicMs } from '../clock/clocks.js';
@@ -21,8 +21,10 @@ export interface FleetParts extends Pick<WorkerParts, 'latencyMs' | 'maxCachedRu
   config: WorkerConfig;
   code: Code;
   connect: (process: Process) => ConnectionLike;
-  /** `model`: a cheap substitute for the watch of an account. */
-  watch: 'real' | 'model';
+  /** `model`: a cheap substitute for the watch of an account. `none`: no worker takes orders from their runs. */
+  watch: 'real' | 'model' | 'none';
+  /** Answers the requests of notices. */
+  receive: ActivityPorts['send'];
 }
 
 /** A worker process that runs. */
@@ -50,7 +52,7 @@ export function startWorker(name: string, parts: FleetParts): RunningWorker {
 }
 
 function start(process: Process, parts: FleetParts, isLeaving: () => boolean): SimulatedWorker {
-  const { namespace, service, config, code, connect, watch, ...others } = parts;
+  const { namespace, service, config, code, connect, watch, receive, ...others } = parts;
   const { name } = process;
   const server = createTemporalClock(monotonicMs);
   const client = new Client({
@@ -71,7 +73,7 @@ function start(process: Process, parts: FleetParts, isLeaving: () => boolean): S
     { config, rideApi, client },
     {
       server,
-      send: () => Promise.reject(new Error('the simulation has no receivers of notices')),
+      send: receive,
       isLeaving,
       async serve(account) {
         const end = serve(account);
@@ -89,8 +91,13 @@ function start(process: Process, parts: FleetParts, isLeaving: () => boolean): S
         },
       ]),
     );
-  const model = createWatchModel({ namespace, client, serve, statusOf: service.statusOf });
-  const { watchOrders, watchOrder } = watch === 'model' ? model : watching.activities;
+  const model = createWatchModel({
+    namespace,
+    client,
+    serve: watch === 'none' ? () => () => undefined : serve,
+    statusOf: watch === 'none' ? () => undefined : service.statusOf,
+  });
+  const { watchOrders, watchOrder } = watch === 'real' ? watching.activities : model;
   for (const { name: account, requestsPerSecond } of config.accounts)
     namespace.matching.limit(accountQueueOf(config.taskQueue, account), requestsPerSecond * budgetShare);
   const accounts = config.accounts.map((account) => account.name);

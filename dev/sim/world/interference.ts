@@ -9,11 +9,15 @@ export type Fate = 'arrives' | 'requestLost' | 'answerLost';
 export interface Refusal {
   status: number;
   retryAfterSeconds: number | null;
+  /** Default: an error that no page of the service describes. */
+  body?: object;
 }
 
 /** A period in which each call fails with the probability `share`. */
 export interface Period {
   link: Link;
+  /** Which calls to the service, by their URL; default: all. */
+  concerns?: (url: string) => boolean;
   fails: Exclude<Fate, 'arrives'> | Refusal;
   share: number;
   forMs: number;
@@ -31,20 +35,22 @@ export class Interference {
     this.#periods.push({ period, until: this.#scheduler.now + period.forMs });
   }
 
-  fateOf(link: Link): Fate {
-    const fails = this.#draw(link, ({ fails }) => typeof fails === 'string');
+  /** `url`: of a call to the service. */
+  fateOf(link: Link, url = ''): Fate {
+    const fails = this.#draw(link, url, ({ fails }) => typeof fails === 'string');
     return typeof fails === 'string' ? fails : 'arrives';
   }
 
-  refusal(): Refusal | null {
-    const fails = this.#draw('service', ({ fails }) => typeof fails === 'object');
+  refusal(url: string): Refusal | null {
+    const fails = this.#draw('service', url, ({ fails }) => typeof fails === 'object');
     return typeof fails === 'object' ? fails : null;
   }
 
-  #draw(link: Link, isMeant: (period: Period) => boolean): Period['fails'] | undefined {
+  #draw(link: Link, url: string, isMeant: (period: Period) => boolean): Period['fails'] | undefined {
     const { now } = this.#scheduler;
     for (const { period, until } of this.#periods) {
       if (period.link !== link || now >= until || !isMeant(period)) continue;
+      if (period.concerns && !period.concerns(url)) continue;
       if (this.#scheduler.chance(period.share)) return period.fails;
     }
     return undefined;

@@ -22,11 +22,15 @@ export interface Wire {
 
 export interface Service {
   state: SandboxState;
+  /** All calls, whatever became of them. */
+  sent: readonly { at: number; url: string }[];
   /** HTTP client for whichever process calls it. */
   http: Http;
   /** The present status of an order. */
   statusOf: (account: AccountName, orderId: OrderId) => string | undefined;
 }
+
+export const isTokenRequest = (url: string): boolean => url.endsWith('/oauth/token');
 
 /** How long a caller waits for a missing answer. */
 const silentMs = 20_000;
@@ -42,20 +46,30 @@ export function createService(process: Process, wire: Wire, options: SandboxOpti
     }
     return { status: 404, headers: {}, body: { errors: [{ code: 'not_found', title: 'No such path' }] } };
   };
+  const sent: { at: number; url: string }[] = [];
   return {
     state,
+    sent,
     statusOf(account, orderId) {
       const order = state.orders.find(account as string as RideInterface, orderId);
       return order && process.enter(() => statusAt(order, Date.now()));
     },
-    http: { send: (request, signal) => exchange(wire, request, answer, signal), close: async () => undefined },
+    http: {
+      send(request, signal) {
+        sent.push({ at: process.scheduler.now, url: request.url });
+        return exchange(wire, request, answer, signal);
+      },
+      close: async () => undefined,
+    },
   };
 }
 
-const refusedWith = ({ status, retryAfterSeconds }: Refusal): ApiReply => ({
+const refused = { errors: [{ code: 'refused', title: 'Not now' }] };
+
+const refusedWith = ({ status, retryAfterSeconds, body = refused }: Refusal): ApiReply => ({
   status,
   headers: retryAfterSeconds === null ? {} : { 'retry-after': String(retryAfterSeconds) },
-  body: { errors: [{ code: 'refused', title: 'Not now' }] },
+  body,
 });
 
 const patternOf = (url: string): RegExp => new RegExp(`^${url.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`);
@@ -111,14 +125,14 @@ async function exchange(
       caller.after(ms, resolve);
     });
   const { interference } = wire;
-  const fate = interference.fateOf('service');
+  const fate = interference.fateOf('service', request.url);
   if (fate === 'requestLost') {
     await pause(wire.latencyMs());
     throw new RideApiUnreachable('NO_CONNECTION', serviceUrl, 'ECONNREFUSED');
   }
   request.beforeSending?.();
   await pause(wire.latencyMs());
-  const refusal = interference.refusal();
+  const refusal = interference.refusal(request.url);
   const reply = refusal ? refusedWith(refusal) : await answer(request);
   if (fate === 'answerLost') {
     await pause(silentMs);

@@ -4,8 +4,8 @@ import { serviceUrl } from './service.js';
 
 const { business } = sandboxCredentials;
 
-/** The settings of the simulated workers: one account, called `business`. */
-export const workerConfig = (): WorkerConfig =>
+/** The settings of the simulated workers: one account, called `business`. `more`: further environment variables. */
+export const workerConfig = (more: Record<string, string> = {}): WorkerConfig =>
   loadWorkerConfig({
     FARETRAIL_BUSINESS_BASE_URL: serviceUrl,
     FARETRAIL_BUSINESS_CLIENT_ID: business.clientId,
@@ -16,17 +16,18 @@ export const workerConfig = (): WorkerConfig =>
     FARETRAIL_POLL_PUSHED_MS: '300000',
     FARETRAIL_TASK_QUEUE: 'rides',
     FARETRAIL_SEALING_KEYS: `k1:${Buffer.alloc(32).toString('base64url')}`,
+    ...more,
   });
 
 /** The same with another budget of the account. */
 export function withBudget(config: WorkerConfig, requestsPerSecond: number): WorkerConfig {
   const [account] = config.accounts;
-  return changed(config, { accounts: [changed(account, { requestsPerSecond })] });
+  return withChanges(config, { accounts: [withChanges(account, { requestsPerSecond })] });
 }
 
 /** A changed copy, with secrets, which are not enumerable. */
-const changed = <T extends object>(original: T, change: Partial<T>): T =>
+export const withChanges = <T extends object>(original: T, changes: Partial<T>): T =>
   Object.defineProperties({} as T, {
     ...Object.getOwnPropertyDescriptors(original),
-    ...Object.getOwnPropertyDescriptors(change),
+    ...Object.getOwnPropertyDescriptors(changes),
   });

@@ -20,6 +20,8 @@ export interface WorldOptions {
   sandbox?: SandboxOptions;
   /** Default: the real watch. */
   watch?: FleetParts['watch'];
+  /** Default: each notice arrives. */
+  receive?: FleetParts['receive'];
   keepsTrace?: boolean;
 }
 
@@ -45,11 +47,13 @@ export interface World {
   moveClock: (byMs: number) => boolean;
 }
 
+const arrives: FleetParts['receive'] = async () => ({ kind: 'answered', status: 200, retryAfter: undefined });
+
 /** One workflow task in twenty takes so long that other events overtake it. */
 const slowShare = 0.05;
 
 export function createWorld(seed: number, options: WorldOptions): World {
-  const { config, code, sandbox = {}, watch = 'real', keepsTrace = false } = options;
+  const { config, code, sandbox = {}, watch = 'real', receive = arrives, keepsTrace = false } = options;
   const scheduler = new Scheduler(seed, { keepsTrace });
   const namespace = new Namespace(scheduler, () => scheduler.between(1, 10));
   const interference = new Interference(scheduler);
@@ -73,6 +77,7 @@ export function createWorld(seed: number, options: WorldOptions): World {
     code,
     connect,
     watch,
+    receive,
     maxCachedRuns: 100,
     latencyMs: (what) =>
       what === 'workflowTask' && scheduler.chance(slowShare) ? scheduler.between(100, 3_000) : scheduler.between(1, 20),

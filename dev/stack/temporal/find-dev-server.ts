@@ -19,7 +19,7 @@ export const devServerProgram: GoProgram = {
 
 const recipe: ServerRecipe = {
   what: 'Temporal development server',
-  sources: [officialDownload('createLocal', 'temporal'), builtWithGo(devServerProgram)],
+  sources: [officialDownload(), builtWithGo(devServerProgram)],
   remedy:
     'install the Temporal CLI (https://docs.temporal.io/cli) or Go 1.26, or set TEMPORAL_ADDRESS to a server of yours',
 };

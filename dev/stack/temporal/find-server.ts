@@ -58,20 +58,20 @@ export function isExecutable(path: string): boolean {
 const downloadLimitMs = 180_000; // some 60 MB over a slow line
 const downloadScript = `
   import { TestWorkflowEnvironment } from '@temporalio/testing';
-  const [create, downloadDir] = process.argv.slice(1);
+  const [downloadDir] = process.argv.slice(1);
   const server = { executable: { type: 'cached-download', downloadDir } };
-  const env = await TestWorkflowEnvironment[create]({ server }).catch(({ message }) => console.log(message));
+  const env = await TestWorkflowEnvironment.createLocal({ server }).catch(({ message }) => console.log(message));
   await env?.teardown();
   process.exit(env ? 0 : 1);`;
 
 /** The SDK's own download. It installs the SDK's `Runtime`, of which a process has only one, so it runs in its own process. */
-export function officialDownload(create: 'createLocal' | 'createTimeSkipping', filePrefix: string): ServerSource {
+export function officialDownload(): ServerSource {
   const sdkVersion: unknown = createRequire(import.meta.url)('@temporalio/testing/package.json').version;
   return {
     name: 'official download',
-    fileName: `${filePrefix}-sdk-typescript-${sdkVersion}`, // the SDK's choice, see ephemeral_server/mod.rs of its core
+    fileName: `temporal-sdk-typescript-${sdkVersion}`, // the SDK's choice, see ephemeral_server/mod.rs of its core
     async obtain(path, report) {
-      const args = ['--input-type=module', '-e', downloadScript, create, join(path, '..')];
+      const args = ['--input-type=module', '-e', downloadScript, join(path, '..')];
       const progress = { what: 'downloading', report };
       await runCommand(process.execPath, args, { cwd: projectRoot, timeLimitMs: downloadLimitMs, progress });
     },

@@ -17,7 +17,6 @@ import { repeatUntilClosed } from '../../../src/temporal/connection.js';
 import * as workflows from '../../../src/workflows/index.js';
 import { interceptors } from '../../../src/workflows/interceptors.js';
 import { patient } from '../patience.js';
-import { quietRuntime } from '../worker/runtime.js';
 import type { Place } from './courses.js';
 import { type AttemptOf, Gates } from './gates.js';
 
@@ -45,7 +44,6 @@ const queuesOf = (taskQueue: string, { servesReads }: PlaceOptions): string[] =>
 
 /** The SDK's workers on the Temporal server of the test run. */
 export async function startRealPlace(options: PlaceOptions): Promise<Place & { close(): Promise<void> }> {
-  quietRuntime();
   const address = inject('temporalAddress');
   const taskQueue = `q-${randomUUID()}`;
   const gates = new Gates();

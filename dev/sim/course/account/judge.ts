@@ -1,4 +1,5 @@
 // The promises of faretrail about all orders of an account, checked after their course.
+import { isTokenRequest } from '../../world/service.js';
 import { generalPromises } from '../general-promises.js';
 import { durationText } from '../in-words.js';
 import type { OrderCourse } from '../order/course.js';
@@ -23,9 +24,7 @@ const mostShare = 1.3;
 
 function tooManyRequests({ world, plan, startedAt }: AccountCourse): string[] {
   const most = Math.ceil((mostShare * plan.requestsPerSecond * windowMs) / 1_000);
-  const sent = world.service.state.ledger
-    .entries()
-    .flatMap(({ operation, at }) => (operation === 'businessToken' ? [] : [Date.parse(at)]));
+  const sent = world.service.sent.flatMap(({ url, at }) => (isTokenRequest(url) ? [] : [at]));
   const crowded = sent.find((at, index) => (sent[index + most] ?? Number.POSITIVE_INFINITY) - at < windowMs);
   return crowded === undefined
     ? []
