@@ -1,10 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isLong } from '../support/long.js';
 import { type Course, runCourse } from '../support/sim/courses.js';
-import { startRealPlace, startSimulatedPlace } from '../support/sim/places.js';
+import { type Connections, connect, startRealPlace, startSimulatedPlace } from '../support/sim/places.js';
 
 const seeds = Array.from({ length: isLong ? 500 : 50 }, (_, at) => at + 1);
+
+let connections: Connections;
+beforeAll(async () => {
+  connections = await connect();
+});
+afterAll(() => connections.close());
 
 /** In some courses reads are never started, and are cancelled like that. */
 const optionsOf = (seed: number) => ({ servesReads: seed % 5 !== 0 });
@@ -28,7 +34,7 @@ function simulate(seed: number, workflowId: string, { instants }: Course): Promi
 it.concurrent.each(seeds)(
   'random course %i of an order makes the same events on a real server and in the simulation',
   async (seed) => {
-    const place = await startRealPlace(optionsOf(seed));
+    const place = await startRealPlace(connections, optionsOf(seed));
     const id = `order/acme/${randomUUID()}`;
     const real = await runCourse(place, seed, id).finally(() => place.close());
     const simulated = await simulate(seed, id, real);

@@ -16,10 +16,13 @@ interface Attempt {
   end: (end: End) => void;
 }
 
+// One for all, since each slows down all promises of the process.
+const attemptOf = new AsyncLocalStorage<AttemptOf>();
+
 /** Activities that wait until a test ends them, so that the test decides the order of their events. */
 export class Gates {
   /** What the current attempt belongs to. */
-  readonly attemptOf = new AsyncLocalStorage<AttemptOf>();
+  readonly attemptOf = attemptOf;
   readonly #open: Attempt[] = [];
 
   /** The waiting activities, oldest first. */

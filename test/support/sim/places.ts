@@ -42,13 +42,27 @@ const queuesOf = (taskQueue: string, { servesReads }: PlaceOptions): string[] =>
   `${taskQueue}.acme.watch`,
 ];
 
-/** The SDK's workers on the Temporal server of the test run. */
-export async function startRealPlace(options: PlaceOptions): Promise<Place & { close(): Promise<void> }> {
+/** Connections of a client and of workers to the Temporal server of the test run, for many places. */
+export interface Connections {
+  connection: Connection;
+  native: NativeConnection;
+  close(): Promise<void>;
+}
+
+export async function connect(): Promise<Connections> {
   const address = inject('temporalAddress');
-  const taskQueue = `q-${randomUUID()}`;
-  const gates = new Gates();
   const connection = await Connection.connect({ address, interceptors: repeatUntilClosed() });
   const native = await NativeConnection.connect({ address });
+  return { connection, native, close: () => connection.close().then(() => native.close()) };
+}
+
+/** The SDK's workers on the Temporal server of the test run. */
+export async function startRealPlace(
+  { connection, native }: Connections,
+  options: PlaceOptions,
+): Promise<Place & { close(): Promise<void> }> {
+  const taskQueue = `q-${randomUUID()}`;
+  const gates = new Gates();
   const createForActivities = (queue: string) =>
     Worker.create({
       connection: native,
@@ -116,8 +130,6 @@ export async function startRealPlace(options: PlaceOptions): Promise<Place & { c
     async close() {
       gates.close();
       await Promise.all([main, ...others].map(stop));
-      await connection.close();
-      await native.close();
     },
   };
 }
