@@ -5,9 +5,8 @@ import type { OrderTrail } from '../../src/domain/order/trail.js';
 import { refreshOrderUpdate } from '../../src/workflows/messages.js';
 import { deliver, deliveryOf } from '../support/delivery/deliveries.js';
 import { startToldWorkflow } from '../support/notify/receiver.js';
-import { slowPolls } from '../support/order/courses.js';
 import { orderRunOf } from '../support/order/ends.js';
-import { type FollowHandle, shows, useOrderStack } from '../support/order/stack.js';
+import { type FollowHandle, shows, slowPolls, useOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 import { attributeOf } from '../support/runs.js';
 

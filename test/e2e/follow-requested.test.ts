@@ -5,8 +5,7 @@ import { followOrderId } from '../../src/domain/workflow-ids.js';
 import type { FollowOrderProgress, followOrder } from '../../src/workflows/order/follow-order.js';
 import { deliver, newDelivery } from '../support/delivery/deliveries.js';
 import { startToldWorkflow } from '../support/notify/receiver.js';
-import { slowPolls } from '../support/order/courses.js';
-import { shows, useOrderStack } from '../support/order/stack.js';
+import { shows, slowPolls, useOrderStack } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 import { continued, eventsOf } from '../support/runs.js';
 

@@ -3,8 +3,7 @@ import { createReads } from '../../src/desk/reads.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
 import { deliveryOf, portOf } from '../support/delivery/deliveries.js';
-import { slowPolls } from '../support/order/courses.js';
-import { type FollowHandle, shows } from '../support/order/stack.js';
+import { type FollowHandle, shows, slowPolls } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 import { useStoreStack } from '../support/store/stack.js';
 

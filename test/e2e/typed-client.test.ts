@@ -10,8 +10,7 @@ import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { toDeliveryId } from '../../src/domain/parked.js';
 import { newDelivery, newReport, portOf } from '../support/delivery/deliveries.js';
 import { useNotifyReceiver } from '../support/notify/receiver.js';
-import { slowPolls } from '../support/order/courses.js';
-import { useOrderStack } from '../support/order/stack.js';
+import { slowPolls, useOrderStack } from '../support/order/stack.js';
 
 const account = toAccountName('business');
 const receiver = useNotifyReceiver();

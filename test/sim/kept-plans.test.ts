@@ -43,6 +43,7 @@ const order: Omit<OrderPlan, 'seed'> = {
   end: { afterMs: 2 * minute, status: 'Completed', sending: { times: 1, lateMs: 0 } },
   isRequested: true,
   limits: null,
+  receiver: null,
   deeds: [],
   disturbances: [],
 };

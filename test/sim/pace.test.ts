@@ -138,16 +138,11 @@ it('an order that deliveries name and the service does not know is given up afte
 });
 
 it('a URL that stays silent delays no end of a run, and is given up a day after each change', async () => {
-  const tried: { at: number; id: string }[] = [];
-  const stack = startSimulatedStack({
-    receive: async ({ id }) => {
-      tried.push({ at: stack.world.scheduler.now, id });
-      return { kind: 'answered', status: 503, retryAfter: undefined };
-    },
-  });
-  const { scheduler, namespace } = stack.world;
+  const stack = startSimulatedStack();
+  const { scheduler, namespace, receivers } = stack.world;
   const from = scheduler.now;
   const notify = [{ url: 'https://receiver.example/down' }];
+  receivers.fail('https://receiver.example/down', 503, 10 * day);
   const script = [
     ['Driving', 0],
     ['Completed', 2 * hour],
@@ -158,6 +153,7 @@ it('a URL that stays silent delays no end of a run, and is given up a day after 
   const teller = namespace.all().find(({ type }) => type === 'notices');
   const { missed } = await stack.runOf(teller?.workflowId ?? '').result<{ missed: unknown }>();
   expect(missed).toEqual({ count: 2, last: 2, why: 'given up after a day' });
+  const { told: tried } = receivers;
   const givenUpAfterMs = (tried.at(-1)?.at ?? 0) - from;
   expect(givenUpAfterMs).toBeGreaterThan(25.5 * hour);
   expect(givenUpAfterMs).toBeLessThan(26.5 * hour);

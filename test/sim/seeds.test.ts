@@ -23,7 +23,19 @@ const rarely = [
 ];
 /** How many seeds of a scenario are played, and what they have to meet. A course of an account is many orders. */
 const played: Record<string, { count: number; mustMeet: readonly string[] }> = {
-  order: { count: 200, mustMeet: [...anywhere, ...rarely, 'refresh', 'stop', 'unreadableSignal', 'unhandledCommand'] },
+  order: {
+    count: 200,
+    mustMeet: [
+      ...anywhere,
+      ...rarely,
+      'refresh',
+      'stop',
+      'unreadableSignal',
+      'endedByMistake',
+      'noticeRefused',
+      'unhandledCommand',
+    ],
+  },
   ride: { count: 200, mustMeet: [...anywhere, ...rarely, 'update', 'cancelRide', 'outcomeUnknown'] },
   account: { count: 20, mustMeet: [...anywhere, 'watchCancelled', 'watchTerminated', 'watchReset'] },
 };

@@ -9,7 +9,7 @@ const minute = 60_000;
 /** Retries, and workers that take over, have had their time this long after a disturbance has passed. */
 const recoveryMs = 25 * minute;
 
-/** The first instant, from `instant` on, that neither a disturbance nor a reset follows within `ms`. */
+/** The first instant, from `instant` on, that no disturbance, reset or mistaken end follows within `ms`. */
 export function calmFrom(
   {
     startedAt,
@@ -21,10 +21,10 @@ export function calmFrom(
   instant: number,
   ms: number,
 ): number {
-  const resets = deeds.filter(({ kind }) => kind === 'reset');
+  const restarts = deeds.filter(({ kind }) => kind === 'reset' || kind === 'endedByMistake');
   const periods = [
     ...disturbances.map((one) => ({ from: startedAt + one.atMs, lastsMs: lastsMs(one) })),
-    ...resets.map(({ atMs }) => ({ from: startedAt + atMs, lastsMs: 0 })),
+    ...restarts.map(({ atMs }) => ({ from: startedAt + atMs, lastsMs: 0 })),
   ].sort((one, other) => one.from - other.from);
   let from = instant;
   for (const period of periods) {

@@ -12,6 +12,7 @@ import { Namespace } from '../server/namespace.js';
 import { type FleetParts, type RunningWorker, startWorker } from './fleet.js';
 import { Ingress } from './ingress.js';
 import { Interference } from './interference.js';
+import { Receivers } from './receivers.js';
 import { createService, type Service } from './service.js';
 
 export interface WorldOptions {
@@ -20,8 +21,6 @@ export interface WorldOptions {
   sandbox?: SandboxOptions;
   /** Default: the real watch. */
   watch?: FleetParts['watch'];
-  /** Default: each notice arrives. */
-  receive?: FleetParts['receive'];
   keepsTrace?: boolean;
 }
 
@@ -31,6 +30,7 @@ export interface World {
   namespace: Namespace;
   service: Service;
   ingress: Ingress;
+  receivers: Receivers;
   interference: Interference;
   /** Runs code in the process of the service, with its clock and timers. */
   asService: <T>(code: () => T) => T;
@@ -47,16 +47,15 @@ export interface World {
   moveClock: (byMs: number) => boolean;
 }
 
-const arrives: FleetParts['receive'] = async () => ({ kind: 'answered', status: 200, retryAfter: undefined });
-
 /** One workflow task in twenty takes so long that other events overtake it. */
 const slowShare = 0.05;
 
 export function createWorld(seed: number, options: WorldOptions): World {
-  const { config, code, sandbox = {}, watch = 'real', receive = arrives, keepsTrace = false } = options;
+  const { config, code, sandbox = {}, watch = 'real', keepsTrace = false } = options;
   const scheduler = new Scheduler(seed, { keepsTrace });
   const namespace = new Namespace(scheduler, () => scheduler.between(1, 10));
   const interference = new Interference(scheduler);
+  const receivers = new Receivers(scheduler);
   const problems: string[] = [];
   const serviceProcess = new Process('service', scheduler);
   const service = createService(serviceProcess, { latencyMs: () => scheduler.between(5, 100), interference }, sandbox);
@@ -77,7 +76,7 @@ export function createWorld(seed: number, options: WorldOptions): World {
     code,
     connect,
     watch,
-    receive,
+    receive: (notice) => receivers.receive(notice),
     maxCachedRuns: 100,
     latencyMs: (what) =>
       what === 'workflowTask' && scheduler.chance(slowShare) ? scheduler.between(100, 3_000) : scheduler.between(1, 20),
@@ -98,6 +97,7 @@ export function createWorld(seed: number, options: WorldOptions): World {
     namespace,
     service,
     ingress,
+    receivers,
     interference,
     problems,
     asService: (run) => serviceProcess.enter(run),

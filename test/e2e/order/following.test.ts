@@ -3,8 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { RideInterface } from '../../../src/domain/account.js';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
 import { deliver, newDelivery } from '../../support/delivery/deliveries.js';
-import { isQuiet, readStatuses } from '../../support/order/courses.js';
-import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
+import { type FollowHandle, isQuiet, readStatuses, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 
 // Announced orders are polled often, so that a poll meets whatever happens beside it.

@@ -1,14 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
-import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import type { OrderTrail } from '../../../src/domain/order/trail.js';
 import { repeatWhenLost } from '../../../src/temporal/runs.js';
 import { stopFollowingUpdate } from '../../../src/workflows/messages.js';
 import { deliver, deliveryOf, newDelivery } from '../../support/delivery/deliveries.js';
-import { isLong } from '../../support/long.js';
-import { deliveryCourses, goThroughDeliveries, readStatuses, slowPolls } from '../../support/order/courses.js';
-import { type FollowHandle, shows, trailOf, useOrderStack } from '../../support/order/stack.js';
+import {
+  type FollowHandle,
+  readStatuses,
+  shows,
+  slowPolls,
+  trailOf,
+  useOrderStack,
+} from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { attributeOf, eventsOf, isWatched, pendingOf } from '../../support/runs.js';
 
@@ -219,17 +223,4 @@ describe.concurrent('many messages', () => {
     expect(await refreshed).toMatchObject({ type: 'NotRead' });
     stack.sandbox.clearFault(fault);
   });
-});
-
-/** In this course a run gives way to the next one before the read that a caller waits for. */
-const gaveWay = { seed: 476498330, path: '0', numRuns: 1 };
-
-it('an order keeps its promises however changes, deliveries, reads, restarts, mistaken ends and continued runs interleave', {
-  timeout: isLong ? 1_800_000 : 600_000,
-}, async () => {
-  const property = fc.asyncProperty(deliveryCourses, async (courses) => {
-    await Promise.all(courses.map((steps) => goThroughDeliveries(stack, steps)));
-  });
-  if (!isLong) await fc.assert(property, { ...gaveWay, endOnFailure: true });
-  await fc.assert(property, { numRuns: isLong ? 50 : 2, endOnFailure: true });
 });

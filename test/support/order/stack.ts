@@ -177,3 +177,27 @@ function sentAgain(handle: FollowHandle): FollowHandle {
   const executeUpdate = (...asked: unknown[]) => repeatWhenLost(() => send(...asked));
   return Object.assign(handle, { executeUpdate: executeUpdate as FollowHandle['executeUpdate'] });
 }
+
+/** Whatever is read is read because of a message, or because a run continued as new. */
+export const slowPolls: OrderStackOptions = {
+  env: { FARETRAIL_POLL_ACTIVE_MS: '3600000', FARETRAIL_POLL_PUSHED_MS: '3600000' },
+};
+
+export const readStatuses = ({ timeline }: OrderTrail): string[] =>
+  timeline.flatMap(({ source, status }) => (source === 'read' ? [status] : []));
+
+/** The run adds no event while the order is read so many times; an answer that was on its way during a change may cost one more read before. */
+export async function isQuiet(
+  { sandbox }: OrderStack,
+  { handle, orderId }: { handle: FollowHandle; orderId: string },
+  times: number,
+): Promise<void> {
+  const reads = () => sandbox.ledger({ orderId }).length;
+  const readTimes = (before: number) => vi.waitFor(() => expect(reads()).toBeGreaterThan(before + times), patient);
+  await readTimes(reads());
+  await vi.waitFor(async () => {
+    const { historyLength } = await handle.describe();
+    await readTimes(reads());
+    expect((await handle.describe()).historyLength).toBe(historyLength);
+  }, patient);
+}

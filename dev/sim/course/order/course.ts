@@ -1,5 +1,6 @@
 // Plays a plan for one order, and collects what the judge needs to know.
 import type { Client, WorkflowHandle } from '@temporalio/client';
+import { createFaretrailClient } from '../../../../src/client/faretrail-client.js';
 import type { Delivery } from '../../../../src/domain/delivery.js';
 import type { AccountName, DeliveryId, OrderId } from '../../../../src/domain/keys.js';
 import type { OrderTrail } from '../../../../src/domain/order/trail.js';
@@ -50,21 +51,39 @@ export function beginOrder(
   const startedAt = scheduler.now;
   const statuses = addOrder(world, plan, orderId);
   const workflowId = followOrderId({ account, orderId });
+  const { receiver } = plan;
+  if (receiver)
+    scheduler.after(receiver.failsAtMs, () =>
+      world.receivers.fail(receiverOf(orderId), receiver.status, receiver.failsForMs),
+    );
   if (plan.isRequested) world.asCaller((client) => void follow(world, client, { orderId, taskQueue, plan }));
   const asked: AskedOfOrder[] = [];
   const deedsMet = new Set<string>();
-  scheduleDeeds(world, plan.deeds, deedsMet, (deed) => act(world, orderId, deed, asked));
-  const planned = [...statuses.map(({ at }) => at), ...plan.deeds.map(({ atMs }) => startedAt + atMs)];
-  const lastsUntil = Math.max(...planned);
+  scheduleDeeds(world, plan.deeds, deedsMet, (deed) => act(world, { orderId, taskQueue }, deed, asked));
+  const planned = [
+    ...statuses.map(({ at }) => at),
+    ...plan.deeds.map((deed) => startedAt + deed.atMs + mistakeMs(deed)),
+  ];
+  const receiverFailsUntil = receiver ? startedAt + receiver.failsAtMs + receiver.failsForMs : 0;
+  const lastsUntil = Math.max(receiverFailsUntil, ...planned);
   return {
     isOver: () => scheduler.now > lastsUntil && ingress.waiting === 0 && namespace.openRun(workflowId) === undefined,
     end({ endedAt, met }) {
       const runs = namespace.runsOf(workflowId);
+      const notices = world.receivers.told.filter(({ url }) => url === receiverOf(orderId));
+      if (notices.some(({ isTaken }) => !isTaken)) deedsMet.add('noticeRefused');
       const allMet = new Set([...deedsMet, ...met, ...rulesMetBy(runs)]);
       return { plan, orderId, world, startedAt, endedAt, statuses, asked, runs, met: allMet };
     },
   };
 }
+
+/** Where an order's receiver takes notices. */
+export const receiverOf = (orderId: OrderId): string => `https://receiver.example/${orderId}`;
+
+const minute = 60_000;
+/** The order is followed again by then. */
+const mistakeMs = (deed: Deed): number => (deed.kind === 'endedByMistake' ? deed.restMs + minute : 0);
 
 interface Following {
   orderId: OrderId;
@@ -72,22 +91,40 @@ interface Following {
   plan: OrderPlan;
 }
 
-/** Starts to follow the order as our clients do. Repeats this while Temporal does not take the request. */
-async function follow(world: World, client: Client, { orderId, taskQueue, plan }: Following) {
-  const args = [{ account, orderId }, ...(plan.limits ? [{ limits: plan.limits }] : [])];
+/** Starts to follow the order as our clients do, with limits of its own. */
+function follow(world: World, client: Client, { orderId, taskQueue, plan }: Following): Promise<void> {
+  const notify = plan.receiver ? { notify: [{ url: receiverOf(orderId) }] } : {};
+  const args = [{ account, orderId, ...notify }, ...(plan.limits ? [{ limits: plan.limits }] : [])];
+  const workflowId = followOrderId({ account, orderId });
+  const options = { workflowId, taskQueue, args, workflowIdConflictPolicy: 'USE_EXISTING' } as const;
+  return persistently(world, () => client.workflow.start('followOrder', options));
+}
+
+/** Repeats a request while Temporal does not take it. */
+async function persistently({ scheduler }: World, send: () => Promise<unknown>): Promise<void> {
   for (let tries = 0; tries < 1_000; tries += 1) {
-    try {
-      return await client.workflow.start('followOrder', {
-        workflowId: followOrderId({ account, orderId }),
-        taskQueue,
-        args,
-        workflowIdConflictPolicy: 'USE_EXISTING',
-      });
-    } catch {
-      await world.scheduler.pause(5_000);
-    }
+    const isTaken = await send().then(
+      () => true,
+      () => false,
+    );
+    if (isTaken) return;
+    await scheduler.pause(5_000);
   }
-  return undefined;
+}
+
+function endByMistake(
+  world: World,
+  { orderId, taskQueue }: Pick<Following, 'orderId' | 'taskQueue'>,
+  { how, restMs }: Extract<Deed, { kind: 'endedByMistake' }>,
+): void {
+  const workflowId = followOrderId({ account, orderId });
+  world.asCaller((client) => void persistently(world, () => client.workflow.getHandle(workflowId)[how]()));
+  world.scheduler.after(restMs, () =>
+    world.asCaller((client) => {
+      const { follow: followAgain } = createFaretrailClient({ client, taskQueue });
+      void persistently(world, () => followAgain({ account, orderId }, { again: true }));
+    }),
+  );
 }
 
 function addOrder(world: World, { changes, end }: OrderPlan, orderId: OrderId): OrderCourse['statuses'] {
@@ -130,7 +167,13 @@ const deliveryOf = (
 });
 
 /** Returns false if there is nothing to act on. */
-function act(world: World, orderId: OrderId, deed: Deed, asked: AskedOfOrder[]): boolean {
+function act(
+  world: World,
+  order: Pick<Following, 'orderId' | 'taskQueue'>,
+  deed: Deed,
+  asked: AskedOfOrder[],
+): boolean {
+  const { orderId } = order;
   const workflowId = followOrderId({ account, orderId });
   const run = world.namespace.openRun(workflowId);
   if (!run) return false;
@@ -155,6 +198,9 @@ function act(world: World, orderId: OrderId, deed: Deed, asked: AskedOfOrder[]):
     case 'inventedDeliveries':
       for (let number = 0; number < deed.count; number += 1)
         world.ingress.receive(deliveryOf(world, orderId, { name: `invented${number}`, status: `Invented ${number}` }));
+      return true;
+    case 'endedByMistake':
+      endByMistake(world, order, deed);
       return true;
     case 'cancel':
       world.asCaller((client) => quietly(client.workflow.getHandle(workflowId).cancel()));

@@ -7,7 +7,7 @@ import { calmFrom, isCareless, mostAttempts, resultOf } from '../evidence.js';
 import { generalPromises } from '../general-promises.js';
 import { durationText } from '../in-words.js';
 import { judgeBy, type Promised } from '../scenario.js';
-import { announcedBy, type OrderCourse } from './course.js';
+import { announcedBy, type OrderCourse, receiverOf } from './course.js';
 
 export const orderPromises: readonly Promised<OrderCourse>[] = [
   ['I1: a run counts each delivery that it gets', miscounts],
@@ -19,6 +19,7 @@ export const orderPromises: readonly Promised<OrderCourse>[] = [
   ['I6: events grow with changes, not with time', tooManyEvents],
   ['I7: the run ends soon after the order', lateEnds],
   ['Callers get an answer, and it says the truth', wrongAnswers],
+  ['Receivers are told each change at least once, in order', untold],
 ];
 
 export const judge = judgeBy<OrderCourse>([...generalPromises, ...orderPromises]);
@@ -215,4 +216,19 @@ function wrongAnswers(course: OrderCourse): string[] {
     const isRead = answer.terminal || reads.some((read) => read >= askedAt);
     return kind === 'refresh' && !isRead ? [`${what} was answered without a read`] : [];
   });
+}
+
+function untold(course: OrderCourse): string[] {
+  const { plan, runs, orderId, world, met } = course;
+  const trail = trailOf(runs.at(-1));
+  const isTold = plan.isRequested && plan.receiver !== null;
+  // A run that was reset forgets what it has told, and tells it again.
+  if (!isTold || !trail?.terminal || isBrokenOff(course) || met.has('reset') || met.has('endedByMistake')) return [];
+  const taken = world.receivers.told.filter(({ url, isTaken }) => isTaken && url === receiverOf(orderId));
+  const once = taken.filter(({ id }, index) => taken.findIndex((other) => other.id === id) === index);
+  const statuses = once.map(({ event }) => (event as { data?: { rawStatus?: string } }).data?.rawStatus ?? null);
+  const read = trail.timeline.flatMap(({ source, rawStatus }) => (source === 'read' ? [rawStatus] : []));
+  let at = 0;
+  for (const status of statuses) if (isSameStatus(status, read[at] ?? null)) at += 1;
+  return at === read.length ? [] : [`told ${statuses.join(', ')}, but not ${read[at]}, of ${read.join(', ')}`];
 }

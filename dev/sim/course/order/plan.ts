@@ -32,6 +32,8 @@ export type Deed =
   | OperatorDeed
   | ({ atMs: number } & (
       | { kind: 'refresh' | 'unreadableSignal' }
+      /** An operator ends the run by mistake; after `restMs` a caller has the order followed again. */
+      | { kind: 'endedByMistake'; how: 'cancel' | 'terminate'; restMs: number }
       /** `crowd`: how many signals come in the second after it. */
       | { kind: 'stop'; crowd: number }
       /** A stranger who knows the address invents this many deliveries, each with another status. */
@@ -45,6 +47,8 @@ export interface OrderStory {
   /** A caller has the order followed from the start; otherwise the first delivery starts the run. */
   isRequested: boolean;
   limits: FollowOrderLimits | null;
+  /** A receiver of notices, which fails for a while. Only for an order that a caller has followed. */
+  receiver: { failsAtMs: number; failsForMs: number; status: number } | null;
   deeds: Deed[];
 }
 
@@ -79,6 +83,15 @@ const anyDeed = (withinMs: number): fc.Arbitrary<Deed> => {
       weight: 1,
       arbitrary: fc.record({ atMs, kind: kind('stop'), crowd: fc.constantFrom(0, 50) }),
     },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        atMs,
+        kind: kind('endedByMistake'),
+        how: fc.constantFrom<'cancel' | 'terminate'>('cancel', 'terminate'),
+        restMs: fc.integer({ min: 0, max: 5 * minute }),
+      }),
+    },
     { weight: 1, arbitrary: anyEnd(atMs) },
   );
 };
@@ -103,6 +116,14 @@ export function orderParts({
     }),
     isRequested: fc.boolean(),
     limits: anyLimits,
+    receiver: fc.option(
+      fc.record({
+        failsAtMs: fc.integer({ min: 0, max: deedsWithinMs }),
+        failsForMs: fc.integer({ min: 0, max: 2 * hour }),
+        status: fc.constantFrom(401, 429, 500, 503),
+      }),
+      { freq: 2 },
+    ),
     deeds: fc.array(anyDeed(deedsWithinMs), { maxLength: mostDeeds }),
   };
 }
@@ -122,6 +143,7 @@ export function* simplerPlans(plan: OrderPlan): Iterable<OrderPlan> {
   for (const deeds of shorter(plan.deeds)) yield { ...plan, deeds };
   for (const changes of shorter(plan.changes)) yield { ...plan, changes };
   if (plan.limits) yield { ...plan, limits: null };
+  if (plan.receiver) yield { ...plan, receiver: null };
   if (!plan.isRequested) yield { ...plan, isRequested: true };
   for (const [index, change] of plan.changes.entries())
     if (!isPrompt(change.sending))
@@ -143,10 +165,17 @@ export const orderPlanText = (plan: OrderPlan): string =>
   ].join('\n');
 
 /** How the following of an order begins, in words. */
-export function beginText({ isRequested, limits }: OrderStory): string {
+export function beginText({ isRequested, limits, receiver }: OrderStory): string {
   const first = isRequested ? 'a caller has the order followed' : 'the first delivery starts the run';
-  return `${first}${limits ? `; the run continues as new after ${limits.maxEvents} events` : ''}`;
+  return [
+    first,
+    ...(limits ? [`the run continues as new after ${limits.maxEvents} events`] : []),
+    ...(isRequested && receiver ? [receiverText(receiver)] : []),
+  ].join('; ');
 }
+
+const receiverText = ({ failsAtMs, failsForMs, status }: NonNullable<OrderStory['receiver']>): string =>
+  `a receiver is told, which answers with ${status} from ${durationText(failsAtMs)} on, for ${durationText(failsForMs)}`;
 
 /** What happens to an order, in words. */
 export function storyLines({ changes, end, deeds }: OrderStory): Line[] {
@@ -163,7 +192,7 @@ function sendingText({ times, lateMs }: Sending): string {
   return `delivered ${times === 2 ? 'twice, ' : ''}after ${durationText(lateMs)}`;
 }
 
-const deedTexts: Record<Exclude<Deed['kind'], 'stop' | 'inventedDeliveries'>, string> = {
+const deedTexts: Record<Exclude<Deed['kind'], 'stop' | 'inventedDeliveries' | 'endedByMistake'>, string> = {
   ...operatorTexts,
   refresh: 'a caller wants a read',
   unreadableSignal: 'a stranger sends a signal that no run can read',
@@ -171,6 +200,8 @@ const deedTexts: Record<Exclude<Deed['kind'], 'stop' | 'inventedDeliveries'>, st
 
 function deedText(deed: Deed): string {
   if (deed.kind === 'stop') return `a caller stops the following; ${deed.crowd} signals come in the next second`;
+  if (deed.kind === 'endedByMistake')
+    return `${operatorTexts[deed.how]} by mistake; after ${durationText(deed.restMs)} a caller has the order followed again`;
   if (deed.kind === 'inventedDeliveries') return `a stranger sends ${deed.count} invented deliveries`;
   return deedTexts[deed.kind];
 }
