@@ -13,7 +13,16 @@ installTimers();
 
 /** What any courses have to meet, so that they prove something. */
 const anywhere = [
-  ...['workerKilled', 'workerPaused', 'workerReplaced', 'clockJumps', 'tokensRevoked', 'rebuilt', 'continuedAsNew'],
+  ...[
+    'workerKilled',
+    'workerPaused',
+    'workerCutOff',
+    'workerReplaced',
+    'clockJumps',
+    'tokensRevoked',
+    'rebuilt',
+    'continuedAsNew',
+  ],
   ...['temporal requestLost', 'temporal answerLost', 'service requestLost', 'service answerLost'],
 ];
 /** What many courses meet. */

@@ -14,7 +14,10 @@ export class Process {
   isPaused = false;
   /** Error of its wall clock in milliseconds; positive if the clock is ahead. */
   clockAheadMs = 0;
+  /** Does it reach Temporal? */
+  isConnected = true;
   readonly #held: (() => void)[] = [];
+  readonly #unsent: (() => void)[] = [];
   readonly #bornAt: number;
 
   constructor(name: string, scheduler: Scheduler) {
@@ -48,9 +51,25 @@ export class Process {
     this.scheduler.after(Math.max(1, ms), () => this.go(code));
   }
 
+  /** Sends something to Temporal: now, after the connection is back, or never if the process is dead. */
+  send(act: () => void): void {
+    if (this.isConnected) act();
+    else this.#unsent.push(act);
+  }
+
+  disconnect(): void {
+    this.isConnected = false;
+  }
+
+  reconnect(): void {
+    this.isConnected = true;
+    for (const act of this.#unsent.splice(0)) this.scheduler.after(0, () => this.go(act));
+  }
+
   kill(): void {
     this.isAlive = false;
     this.#held.length = 0;
+    this.#unsent.length = 0;
   }
 
   pause(): void {

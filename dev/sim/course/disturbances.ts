@@ -11,7 +11,7 @@ import { resetTo } from './operator.js';
 
 export type Disturbance = { atMs: number } & (
   | { kind: 'workerKilled' | 'ingressKilled'; restMs: number }
-  | { kind: 'workerPaused'; forMs: number }
+  | { kind: 'workerPaused' | 'workerCutOff'; forMs: number }
   | { kind: 'workerReplaced'; overlapMs: number }
   | { kind: 'clockJumps'; byMs: number }
   | { kind: 'tokensRevoked' }
@@ -35,6 +35,7 @@ export const anyDisturbance = (withinMs: number): fc.Arbitrary<Disturbance> => {
       weight: 2,
       arbitrary: fc.record({ atMs, kind: kind('workerPaused'), forMs: fc.integer({ min: 50, max: minute }) }),
     },
+    { weight: 1, arbitrary: fc.record({ atMs, kind: kind('workerCutOff'), forMs }) },
     {
       weight: 2,
       arbitrary: fc.record({ atMs, kind: kind('workerReplaced'), overlapMs: fc.integer({ min: 0, max: 3 * minute }) }),
@@ -89,11 +90,12 @@ export const anyWatchDisturbance = (withinMs: number): fc.Arbitrary<Disturbance>
 const begin: {
   [Kind in Disturbance['kind']]: (world: World, about: Extract<Disturbance, { kind: Kind }>) => boolean;
 } = {
-  workerKilled: (world, { restMs: rest }) => world.killWorker(rest),
+  workerKilled: ({ workers }, { restMs: rest }) => workers.kill(rest),
   ingressKilled: ({ ingress }, { restMs: rest }) => ingress.kill(rest),
-  workerPaused: (world, { forMs: length }) => world.pauseWorker(length),
-  workerReplaced: (world, { overlapMs }) => world.replaceWorker(overlapMs),
-  clockJumps: (world, { byMs }) => world.moveClock(byMs),
+  workerPaused: ({ workers }, { forMs: length }) => workers.pause(length),
+  workerCutOff: ({ workers }, { forMs: length }) => workers.cutOff(length),
+  workerReplaced: ({ workers }, { overlapMs }) => workers.replace(overlapMs),
+  clockJumps: ({ workers }, { byMs }) => workers.moveClock(byMs),
   tokensRevoked({ service }) {
     service.state.tokens.revoke();
     return true;
@@ -130,6 +132,7 @@ export function lastsMs(disturbance: Disturbance): number {
     case 'ingressKilled':
       return disturbance.restMs;
     case 'workerPaused':
+    case 'workerCutOff':
     case 'callsFail':
       return disturbance.forMs;
     case 'workerReplaced':
@@ -154,6 +157,7 @@ const inWords: { [Kind in Disturbance['kind']]: (about: Extract<Disturbance, { k
   workerKilled: ({ restMs: rest }) => `the worker is killed, and another one starts after ${durationText(rest)}`,
   ingressKilled: ({ restMs: rest }) => `the ingress is killed, and another one starts after ${durationText(rest)}`,
   workerPaused: ({ forMs: length }) => `the worker is paused for ${durationText(length)}`,
+  workerCutOff: ({ forMs: length }) => `the worker does not reach Temporal for ${durationText(length)}`,
   workerReplaced: ({ overlapMs }) =>
     `another worker starts; a worker is told to leave after ${durationText(overlapMs)}`,
   watchCancelled: () => 'an operator cancels the watch of the account',

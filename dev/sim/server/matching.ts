@@ -6,6 +6,7 @@ export type TaskKind = 'workflow' | 'activity';
 
 /** A worker process that polls task queues. */
 export interface Worker extends Poller {
+  isConnected: boolean;
   takeWorkflowTask(task: StartedTask): void;
   takeActivity(activity: StartedActivity): void;
 }
@@ -46,9 +47,7 @@ export class Matching {
     const queue = `${kind} ${name}`;
     this.#workers.set(worker.identity, worker);
     this.#pollers.set(queue, (this.#pollers.get(queue) ?? new Set()).add(worker));
-    const waiting = this.#waiting.get(queue) ?? [];
-    this.#waiting.delete(queue);
-    for (const one of waiting) this.#hand(queue, one);
+    this.#handWaiting(queue);
   }
 
   stopPolling(kind: TaskKind, name: string, worker: Worker): void {
@@ -60,6 +59,17 @@ export class Matching {
     for (const pollers of this.#pollers.values()) pollers.delete(worker);
     this.#workers.delete(worker.identity);
     if (!this.#goneAt.has(worker)) this.#goneAt.set(worker, this.#scheduler.now);
+  }
+
+  /** The worker no longer reaches the server. */
+  disconnect(worker: Worker): void {
+    this.#goneAt.set(worker, this.#scheduler.now);
+  }
+
+  /** The worker polls its task queues again. */
+  reconnect(worker: Worker): void {
+    this.#goneAt.delete(worker);
+    for (const [queue, pollers] of this.#pollers) if (pollers.has(worker)) this.#handWaiting(queue);
   }
 
   /** The worker shuts down and tells the server. It may finish the tasks it has. */
@@ -92,7 +102,7 @@ export class Matching {
   /** For tasks that only this worker may take. */
   giveTo(poller: Poller, isWanted: () => boolean, start: () => void): void {
     this.#scheduler.after(this.#latencyMs(), () => {
-      if (isWanted() && this.#workers.has(poller.identity)) start();
+      if (isWanted() && this.#workers.get(poller.identity)?.isConnected) start();
     });
   }
 
@@ -105,7 +115,13 @@ export class Matching {
   }
 
   #pollersOf(queue: string): Worker[] {
-    return [...(this.#pollers.get(queue) ?? [])];
+    return [...(this.#pollers.get(queue) ?? [])].filter(({ isConnected }) => isConnected);
+  }
+
+  #handWaiting(queue: string): void {
+    const waiting = this.#waiting.get(queue) ?? [];
+    this.#waiting.delete(queue);
+    for (const one of waiting) this.#hand(queue, one);
   }
 
   #hand(queue: string, one: Waiting, afterMs: number = this.#latencyMs()): void {

@@ -6,6 +6,8 @@ import type { Info } from '@temporalio/activity';
 export interface Attempt {
   info: Info;
   heartbeat(details: unknown): void;
+  /** Sends the last details, as the SDK does before it reports a failure. */
+  flush(): void;
   controller: AbortController;
   /** The reasons for its cancellation. */
   details: Record<string, boolean> | undefined;

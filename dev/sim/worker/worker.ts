@@ -76,6 +76,16 @@ export class SimulatedWorker implements Worker {
     this.#cache.clear();
   }
 
+  get isConnected(): boolean {
+    return this.#parts.process.isConnected;
+  }
+
+  /** Sends a message to the server; while the process does not reach it, once it does. */
+  #send(what: 'workflowTask' | 'activity', act: () => void): void {
+    const { process, latencyMs } = this.#parts;
+    process.after(latencyMs(what), () => process.send(act));
+  }
+
   takeWorkflowTask(task: StartedTask): void {
     const { runId } = task.execution;
     // As in the SDK, a run's next task waits until the server has the answer to the one before.
@@ -103,7 +113,7 @@ export class SimulatedWorker implements Worker {
   }
 
   async #do(task: StartedTask): Promise<void> {
-    const { namespace, process, latencyMs, onProblem } = this.#parts;
+    const { namespace, onProblem } = this.#parts;
     const { execution } = task;
     let commands: Command[];
     try {
@@ -130,7 +140,7 @@ export class SimulatedWorker implements Worker {
       this.#doNext(execution.runId);
       return;
     }
-    process.after(latencyMs('workflowTask'), () => {
+    this.#send('workflowTask', () => {
       const isTaken = completeTask(namespace, task, this, commands);
       if (!isTaken || execution.sticky !== this || !execution.isOpen) this.#cache.delete(execution.runId);
       this.#doNext(execution.runId);
@@ -188,11 +198,11 @@ export class SimulatedWorker implements Worker {
   }
 
   async #attempt(started: StartedActivity): Promise<void> {
-    const { namespace, activities, latencyMs, process } = this.#parts;
+    const { namespace, activities } = this.#parts;
     const { activity } = started;
     const attempt = this.#attemptOf(started);
     this.#attempts.add(attempt);
-    const report = (say: () => void): void => process.after(latencyMs('activity'), say);
+    const report = (say: () => void): void => this.#send('activity', say);
     try {
       const run = activities[activity.taskQueue]?.[activity.activityType];
       if (!run) throw new Error(`no activity ${activity.activityType} on ${activity.taskQueue}`);
@@ -204,24 +214,29 @@ export class SimulatedWorker implements Worker {
       if (error instanceof CompleteAsyncError) return;
       if (error instanceof CancelledFailure && attempt.controller.signal.aborted)
         report(() => reportCancelled(namespace, started));
-      else report(() => failActivity(namespace, started, failureOf(error)));
+      else
+        report(() => {
+          attempt.flush();
+          failActivity(namespace, started, failureOf(error));
+        });
     } finally {
       this.#attempts.delete(attempt);
     }
   }
 
   #attemptOf(started: StartedActivity): Attempt {
-    const { namespace, process, latencyMs } = this.#parts;
+    const { namespace, process } = this.#parts;
     const { execution, activity } = started;
     const { heartbeatMs } = activity;
     let sentAt = Number.NEGATIVE_INFINITY;
     let next: unknown;
+    let hasBeaten = false;
     let isWaiting = false;
     const send = (): void => {
       sentAt = process.monotonicMs;
       isWaiting = false;
       const details = [payloadConverter.toPayload(next)];
-      process.after(latencyMs('activity'), () => {
+      this.#send('activity', () => {
         if (heartbeat(namespace, started, details)) return;
         if (attempt.controller.signal.aborted) return;
         attempt.details =
@@ -236,8 +251,12 @@ export class SimulatedWorker implements Worker {
       info: infoOf(started),
       controller: new AbortController(),
       details: undefined,
+      flush() {
+        if (hasBeaten) heartbeat(namespace, started, [payloadConverter.toPayload(next)]);
+      },
       heartbeat(details) {
         next = details;
+        hasBeaten = true;
         if (isWaiting) return;
         const waitMs = sentAt + throttleMs - process.monotonicMs;
         if (waitMs <= 0) send();

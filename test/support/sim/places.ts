@@ -233,6 +233,7 @@ export function startSimulatedPlace(
       const held: StartedTask[] = [];
       const holder = {
         identity: 'holder',
+        isConnected: true,
         takeWorkflowTask: (task: StartedTask) => void held.push(task),
         takeActivity() {},
       };

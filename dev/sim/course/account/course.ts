@@ -16,9 +16,9 @@ export interface AccountCourse extends Course {
 const longestMs = 6 * 3_600_000;
 
 export async function runAccountCourse(plan: AccountPlan, parts: CourseParts): Promise<AccountCourse> {
-  const { seed, requestsPerSecond, disturbances } = plan;
+  const { seed, requestsPerSecond, workers, disturbances } = plan;
   const config = withBudget(parts.config, requestsPerSecond);
-  const world = createWorld(seed, { ...parts, config, watch: 'real' });
+  const world = createWorld(seed, { ...parts, config, workers, watch: 'real' });
   const startedAt = world.scheduler.now;
   const begun: BegunOrder[] = [];
   for (const [index, { startsMs, ...story }] of plan.orders.entries())

@@ -10,6 +10,8 @@ import { shorter } from '../search.js';
 export interface AccountPlan extends Plan {
   /** Requests that the service allows per second. */
   requestsPerSecond: number;
+  /** How many worker processes start. */
+  workers: number;
   orders: (OrderStory & { startsMs: number })[];
 }
 
@@ -26,6 +28,7 @@ export const anyAccountPlan: fc.Arbitrary<AccountPlan> = fc.noBias(
   fc.record({
     seed: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
     requestsPerSecond: fc.constantFrom(4, 16),
+    workers: fc.constantFrom(1, 2),
     orders: fc.array(anyOrder, { minLength: 1, maxLength: mostOrders, size: 'max' }),
     disturbances: fc.array(
       fc.oneof(
@@ -40,6 +43,7 @@ export const anyAccountPlan: fc.Arbitrary<AccountPlan> = fc.noBias(
 export function* simplerAccountPlans(plan: AccountPlan): Iterable<AccountPlan> {
   for (const orders of shorter(plan.orders)) if (orders.length > 0) yield { ...plan, orders };
   for (const disturbances of shorter(plan.disturbances)) yield { ...plan, disturbances };
+  if (plan.workers > 1) yield { ...plan, workers: 1 };
   for (const [index, order] of plan.orders.entries()) {
     const withOrder = (simpler: AccountPlan['orders'][number]): AccountPlan => ({
       ...plan,
@@ -53,14 +57,16 @@ export function* simplerAccountPlans(plan: AccountPlan): Iterable<AccountPlan> {
 }
 
 /** The plan in words, one line for each thing that happens, in the order of time. */
-export const accountPlanText = ({ seed, requestsPerSecond, orders, disturbances }: AccountPlan): string =>
-  [
-    `${orders.length} orders of an account with ${requestsPerSecond} requests per second; seed ${seed}`,
+export const accountPlanText = (plan: AccountPlan): string => {
+  const { seed, requestsPerSecond, workers, orders, disturbances } = plan;
+  return [
+    `${orders.length} orders of an account with ${requestsPerSecond} requests per second, ${workers} workers; seed ${seed}`,
     ...timetable([
       ...orders.flatMap(linesOf),
       ...disturbances.map((one: Disturbance) => ({ atMs: one.atMs, text: disturbanceText(one) })),
     ]),
   ].join('\n');
+};
 
 const linesOf = ({ startsMs, ...story }: AccountPlan['orders'][number], index: number) =>
   [{ atMs: 0, text: `the order is there; ${beginText(story)}` }, ...storyLines(story)].map(({ atMs, text }) => ({

@@ -20,6 +20,8 @@ export interface OrderCourse extends Course {
   orderId: OrderId;
   /** The statuses at the service, with their instants. */
   statuses: readonly { status: string; at: number }[];
+  /** When a caller knew that the order is followed. */
+  requestedAt: number | null;
   asked: readonly AskedOfOrder[];
   /** All runs of the order, oldest first. */
   runs: readonly Execution[];
@@ -56,24 +58,31 @@ export function beginOrder(
     scheduler.after(receiver.failsAtMs, () =>
       world.receivers.fail(receiverOf(orderId), receiver.status, receiver.failsForMs),
     );
-  if (plan.isRequested) world.asCaller((client) => void follow(world, client, { orderId, taskQueue, plan }));
+  let requestedAt: number | null = null;
+  const noteRequest = (): void => {
+    requestedAt = scheduler.now;
+  };
+  if (plan.isRequested)
+    world.asCaller((client) => void follow(world, client, { orderId, taskQueue, plan }).then(noteRequest));
   const asked: AskedOfOrder[] = [];
   const deedsMet = new Set<string>();
-  scheduleDeeds(world, plan.deeds, deedsMet, (deed) => act(world, { orderId, taskQueue }, deed, asked));
-  const planned = [
-    ...statuses.map(({ at }) => at),
-    ...plan.deeds.map((deed) => startedAt + deed.atMs + mistakeMs(deed)),
-  ];
+  const order = { orderId, taskQueue, asked, mistakes: 0 };
+  scheduleDeeds(world, plan.deeds, deedsMet, (deed) => act(world, order, deed));
+  const planned = [...statuses.map(({ at }) => at), ...plan.deeds.map(({ atMs }) => startedAt + atMs)];
   const receiverFailsUntil = receiver ? startedAt + receiver.failsAtMs + receiver.failsForMs : 0;
   const lastsUntil = Math.max(receiverFailsUntil, ...planned);
   return {
-    isOver: () => scheduler.now > lastsUntil && ingress.waiting === 0 && namespace.openRun(workflowId) === undefined,
+    isOver: () =>
+      scheduler.now > lastsUntil &&
+      order.mistakes === 0 &&
+      ingress.waiting === 0 &&
+      namespace.openRun(workflowId) === undefined,
     end({ endedAt, met }) {
       const runs = namespace.runsOf(workflowId);
       const notices = world.receivers.told.filter(({ url }) => url === receiverOf(orderId));
       if (notices.some(({ isTaken }) => !isTaken)) deedsMet.add('noticeRefused');
       const allMet = new Set([...deedsMet, ...met, ...rulesMetBy(runs)]);
-      return { plan, orderId, world, startedAt, endedAt, statuses, asked, runs, met: allMet };
+      return { plan, orderId, world, startedAt, endedAt, statuses, requestedAt, asked, runs, met: allMet };
     },
   };
 }
@@ -81,9 +90,12 @@ export function beginOrder(
 /** Where an order's receiver takes notices. */
 export const receiverOf = (orderId: OrderId): string => `https://receiver.example/${orderId}`;
 
-const minute = 60_000;
-/** The order is followed again by then. */
-const mistakeMs = (deed: Deed): number => (deed.kind === 'endedByMistake' ? deed.restMs + minute : 0);
+/** An order as deeds know it. */
+interface ActedOn extends Pick<Following, 'orderId' | 'taskQueue'> {
+  asked: AskedOfOrder[];
+  /** Mistaken ends after which nobody has the order followed again yet. */
+  mistakes: number;
+}
 
 interface Following {
   orderId: OrderId;
@@ -91,13 +103,20 @@ interface Following {
   plan: OrderPlan;
 }
 
-/** Starts to follow the order as our clients do, with limits of its own. */
+/** Has the order followed, as our client does; with limits of its own, in a start like that of our client. */
 function follow(world: World, client: Client, { orderId, taskQueue, plan }: Following): Promise<void> {
   const notify = plan.receiver ? { notify: [{ url: receiverOf(orderId) }] } : {};
-  const args = [{ account, orderId, ...notify }, ...(plan.limits ? [{ limits: plan.limits }] : [])];
-  const workflowId = followOrderId({ account, orderId });
-  const options = { workflowId, taskQueue, args, workflowIdConflictPolicy: 'USE_EXISTING' } as const;
-  return persistently(world, () => client.workflow.start('followOrder', options));
+  const input = { account, orderId, ...notify };
+  if (!plan.limits) return persistently(world, () => createFaretrailClient({ client, taskQueue }).follow(input));
+  return persistently(world, () =>
+    client.workflow.signalWithStart('followOrder', {
+      workflowId: followOrderId({ account, orderId }),
+      taskQueue,
+      args: [input, { limits: plan.limits }],
+      signal: 'followRequested',
+      signalArgs: [notify],
+    }),
+  );
 }
 
 /** Repeats a request while Temporal does not take it. */
@@ -112,19 +131,17 @@ async function persistently({ scheduler }: World, send: () => Promise<unknown>):
   }
 }
 
-function endByMistake(
+async function endByMistake(
   world: World,
+  client: Client,
   { orderId, taskQueue }: Pick<Following, 'orderId' | 'taskQueue'>,
   { how, restMs }: Extract<Deed, { kind: 'endedByMistake' }>,
-): void {
-  const workflowId = followOrderId({ account, orderId });
-  world.asCaller((client) => void persistently(world, () => client.workflow.getHandle(workflowId)[how]()));
-  world.scheduler.after(restMs, () =>
-    world.asCaller((client) => {
-      const { follow: followAgain } = createFaretrailClient({ client, taskQueue });
-      void persistently(world, () => followAgain({ account, orderId }, { again: true }));
-    }),
-  );
+): Promise<void> {
+  const run = client.workflow.getHandle(followOrderId({ account, orderId }));
+  await persistently(world, () => run[how]());
+  await world.scheduler.pause(restMs);
+  const { follow: followAgain } = createFaretrailClient({ client, taskQueue });
+  await persistently(world, () => followAgain({ account, orderId }, { again: true }));
 }
 
 function addOrder(world: World, { changes, end }: OrderPlan, orderId: OrderId): OrderCourse['statuses'] {
@@ -167,13 +184,8 @@ const deliveryOf = (
 });
 
 /** Returns false if there is nothing to act on. */
-function act(
-  world: World,
-  order: Pick<Following, 'orderId' | 'taskQueue'>,
-  deed: Deed,
-  asked: AskedOfOrder[],
-): boolean {
-  const { orderId } = order;
+function act(world: World, order: ActedOn, deed: Deed): boolean {
+  const { orderId, asked } = order;
   const workflowId = followOrderId({ account, orderId });
   const run = world.namespace.openRun(workflowId);
   if (!run) return false;
@@ -197,11 +209,20 @@ function act(
       return true;
     case 'inventedDeliveries':
       for (let number = 0; number < deed.count; number += 1)
-        world.ingress.receive(deliveryOf(world, orderId, { name: `invented${number}`, status: `Invented ${number}` }));
+        world.scheduler.after(number * deed.everyMs, () =>
+          world.ingress.receive(
+            deliveryOf(world, orderId, { name: `invented${number}`, status: `Invented ${number}` }),
+          ),
+        );
       return true;
-    case 'endedByMistake':
-      endByMistake(world, order, deed);
+    case 'endedByMistake': {
+      const end = (): void => {
+        order.mistakes -= 1;
+      };
+      order.mistakes += 1;
+      world.asCaller((client) => void endByMistake(world, client, order, deed).then(end));
       return true;
+    }
     case 'cancel':
       world.asCaller((client) => quietly(client.workflow.getHandle(workflowId).cancel()));
       return true;

@@ -181,10 +181,12 @@ function tooManyEvents(course: OrderCourse): string[] {
   const causes = causesIn(course);
   const events = runs.reduce((sum, run) => sum + run.events.length, 0);
   const attempts = runs.reduce((sum, run) => sum + run.activityAttempts, 0);
-  const mostEvents = (60 + 40 * causes) * (plan.limits ? 2 : 1);
+  // A run that continues as new reads again, and hands its order over again.
+  const more = plan.limits ? 2 : 1;
+  const mostEvents = (60 + 40 * causes) * more;
   return [
     ...(events > mostEvents ? [`${events} events for ${causes} causes`] : []),
-    ...(attempts > mostAttempts(causes, 1.5, plan.disturbances)
+    ...(attempts > mostAttempts(causes, 1.5 * more, plan.disturbances)
       ? [`${attempts} attempts of activities for ${causes} causes`]
       : []),
   ];
@@ -219,15 +221,18 @@ function wrongAnswers(course: OrderCourse): string[] {
 }
 
 function untold(course: OrderCourse): string[] {
-  const { plan, runs, orderId, world, met } = course;
-  const trail = trailOf(runs.at(-1));
-  const isTold = plan.isRequested && plan.receiver !== null;
+  const { plan, runs, orderId, requestedAt, world, met } = course;
+  const last = runs.at(-1);
+  const trail = trailOf(last);
+  const isTold = plan.receiver !== null && requestedAt !== null && requestedAt < (last?.closedMs ?? 0);
   // A run that was reset forgets what it has told, and tells it again.
   if (!isTold || !trail?.terminal || isBrokenOff(course) || met.has('reset') || met.has('endedByMistake')) return [];
   const taken = world.receivers.told.filter(({ url, isTaken }) => isTaken && url === receiverOf(orderId));
   const once = taken.filter(({ id }, index) => taken.findIndex((other) => other.id === id) === index);
   const statuses = once.map(({ event }) => (event as { data?: { rawStatus?: string } }).data?.rawStatus ?? null);
-  const read = trail.timeline.flatMap(({ source, rawStatus }) => (source === 'read' ? [rawStatus] : []));
+  const read = trail.timeline.flatMap(({ source, rawStatus, at: readAt }) =>
+    source === 'read' && Date.parse(readAt) > requestedAt ? [rawStatus] : [],
+  );
   let at = 0;
   for (const status of statuses) if (isSameStatus(status, read[at] ?? null)) at += 1;
   return at === read.length ? [] : [`told ${statuses.join(', ')}, but not ${read[at]}, of ${read.join(', ')}`];

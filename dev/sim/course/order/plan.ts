@@ -37,7 +37,7 @@ export type Deed =
       /** `crowd`: how many signals come in the second after it. */
       | { kind: 'stop'; crowd: number }
       /** A stranger who knows the address invents this many deliveries, each with another status. */
-      | { kind: 'inventedDeliveries'; count: number }
+      | { kind: 'inventedDeliveries'; count: number; everyMs: number }
     ));
 
 /** What happens to one order and its run. */
@@ -77,7 +77,12 @@ const anyDeed = (withinMs: number): fc.Arbitrary<Deed> => {
     { weight: 2, arbitrary: anyReset(atMs) },
     {
       weight: 1,
-      arbitrary: fc.record({ atMs, kind: kind('inventedDeliveries'), count: fc.constantFrom(3, 300) }),
+      arbitrary: fc.record({
+        atMs,
+        kind: kind('inventedDeliveries'),
+        count: fc.constantFrom(3, 300, 600),
+        everyMs: fc.constantFrom(0, 2 * second),
+      }),
     },
     {
       weight: 1,
@@ -202,6 +207,7 @@ function deedText(deed: Deed): string {
   if (deed.kind === 'stop') return `a caller stops the following; ${deed.crowd} signals come in the next second`;
   if (deed.kind === 'endedByMistake')
     return `${operatorTexts[deed.how]} by mistake; after ${durationText(deed.restMs)} a caller has the order followed again`;
-  if (deed.kind === 'inventedDeliveries') return `a stranger sends ${deed.count} invented deliveries`;
+  if (deed.kind === 'inventedDeliveries')
+    return `a stranger sends ${deed.count} invented deliveries, one each ${durationText(deed.everyMs)}`;
   return deedTexts[deed.kind];
 }
