@@ -24,6 +24,8 @@ const ride: Omit<RidePlan, 'seed'> = {
   isAnnounced: false,
   isHasty: false,
   maxEvents: null,
+  wantsReceipt: false,
+  receiver: null,
   deeds: [],
   disturbances: [],
 };

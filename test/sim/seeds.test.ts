@@ -45,7 +45,7 @@ const played: Record<string, { count: number; mustMeet: readonly string[] }> = {
       'unhandledCommand',
     ],
   },
-  ride: { count: 200, mustMeet: [...anywhere, ...rarely, 'update', 'cancelRide', 'outcomeUnknown'] },
+  ride: { count: 200, mustMeet: [...anywhere, ...rarely, 'update', 'cancelRide', 'outcomeUnknown', 'noticeRefused'] },
   account: { count: 20, mustMeet: [...anywhere, 'watchCancelled', 'watchTerminated', 'watchReset'] },
 };
 

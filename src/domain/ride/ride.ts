@@ -247,7 +247,8 @@ export const RideEventSchema = s.answerOf({
   timestamp: s.described(s.answered(), 'When the run learnt of it.'),
   data: RideNoticeSchema,
 });
-type RideEvent = s.Read<typeof RideEventSchema>;
+/** See `RideEventSchema`. */
+export type RideEvent = s.Read<typeof RideEventSchema>;
 
 /** How the failure of a ride begins that a person gave up; the words of that person follow. */
 export const givenUp = 'Given up by a person';

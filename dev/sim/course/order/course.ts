@@ -10,6 +10,7 @@ import type { Execution } from '../../server/execution.js';
 import { createWorld, type World } from '../../world/world.js';
 import { resetTo } from '../operator.js';
 import { type Asked, ask, type PlayedOut, playOut, rulesMetBy, scheduleDeeds } from '../play.js';
+import * as receiver from '../receiver.js';
 import type { Course, CourseParts } from '../scenario.js';
 import type { Deed, OrderPlan } from './plan.js';
 
@@ -53,11 +54,7 @@ export function beginOrder(
   const startedAt = scheduler.now;
   const statuses = addOrder(world, plan, orderId);
   const workflowId = followOrderId({ account, orderId });
-  const { receiver } = plan;
-  if (receiver)
-    scheduler.after(receiver.failsAtMs, () =>
-      world.receivers.fail(receiverOf(orderId), receiver.status, receiver.failsForMs),
-    );
+  const receiverFailsUntil = receiver.begin(world, receiverOf(orderId), plan.receiver);
   let requestedAt: number | null = null;
   const noteRequest = (): void => {
     requestedAt = scheduler.now;
@@ -69,7 +66,6 @@ export function beginOrder(
   const order = { orderId, taskQueue, asked, mistakes: 0 };
   scheduleDeeds(world, plan.deeds, deedsMet, (deed) => act(world, order, deed));
   const planned = [...statuses.map(({ at }) => at), ...plan.deeds.map(({ atMs }) => startedAt + atMs)];
-  const receiverFailsUntil = receiver ? startedAt + receiver.failsAtMs + receiver.failsForMs : 0;
   const lastsUntil = Math.max(receiverFailsUntil, ...planned);
   return {
     isOver: () =>
@@ -79,8 +75,7 @@ export function beginOrder(
       namespace.openRun(workflowId) === undefined,
     end({ endedAt, met }) {
       const runs = namespace.runsOf(workflowId);
-      const notices = world.receivers.told.filter(({ url }) => url === receiverOf(orderId));
-      if (notices.some(({ isTaken }) => !isTaken)) deedsMet.add('noticeRefused');
+      if (receiver.hasRefused(world, receiverOf(orderId))) deedsMet.add('noticeRefused');
       const allMet = new Set([...deedsMet, ...met, ...rulesMetBy(runs)]);
       return { plan, orderId, world, startedAt, endedAt, statuses, requestedAt, asked, runs, met: allMet };
     },

@@ -6,6 +6,7 @@ import type { Execution } from '../../server/execution.js';
 import { calmFrom, isCareless, mostAttempts, resultOf } from '../evidence.js';
 import { generalPromises } from '../general-promises.js';
 import { durationText } from '../in-words.js';
+import { untoldStatuses } from '../receiver.js';
 import { judgeBy, type Promised } from '../scenario.js';
 import { announcedBy, type OrderCourse, receiverOf } from './course.js';
 
@@ -227,13 +228,5 @@ function untold(course: OrderCourse): string[] {
   const isTold = plan.receiver !== null && requestedAt !== null && requestedAt < (last?.closedMs ?? 0);
   // A run that was reset forgets what it has told, and tells it again.
   if (!isTold || !trail?.terminal || isBrokenOff(course) || met.has('reset') || met.has('endedByMistake')) return [];
-  const taken = world.receivers.told.filter(({ url, isTaken }) => isTaken && url === receiverOf(orderId));
-  const once = taken.filter(({ id }, index) => taken.findIndex((other) => other.id === id) === index);
-  const statuses = once.map(({ event }) => (event as { data?: { rawStatus?: string } }).data?.rawStatus ?? null);
-  const read = trail.timeline.flatMap(({ source, rawStatus, at: readAt }) =>
-    source === 'read' && Date.parse(readAt) > requestedAt ? [rawStatus] : [],
-  );
-  let at = 0;
-  for (const status of statuses) if (isSameStatus(status, read[at] ?? null)) at += 1;
-  return at === read.length ? [] : [`told ${statuses.join(', ')}, but not ${read[at]}, of ${read.join(', ')}`];
+  return untoldStatuses(world, receiverOf(orderId), trail, requestedAt);
 }

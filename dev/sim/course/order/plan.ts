@@ -14,6 +14,7 @@ import {
   second,
 } from '../draws.js';
 import { durationText, type Line, timetable } from '../in-words.js';
+import { anyReceiver, type Receiver, receiverText } from '../receiver.js';
 import type { Plan } from '../scenario.js';
 import { shorter } from '../search.js';
 
@@ -47,8 +48,8 @@ export interface OrderStory {
   /** A caller has the order followed from the start; otherwise the first delivery starts the run. */
   isRequested: boolean;
   limits: FollowOrderLimits | null;
-  /** A receiver of notices, which fails for a while. Only for an order that a caller has followed. */
-  receiver: { failsAtMs: number; failsForMs: number; status: number } | null;
+  /** Only for an order that a caller has followed. */
+  receiver: Receiver | null;
   deeds: Deed[];
 }
 
@@ -121,14 +122,7 @@ export function orderParts({
     }),
     isRequested: fc.boolean(),
     limits: anyLimits,
-    receiver: fc.option(
-      fc.record({
-        failsAtMs: fc.integer({ min: 0, max: deedsWithinMs }),
-        failsForMs: fc.integer({ min: 0, max: 2 * hour }),
-        status: fc.constantFrom(401, 429, 500, 503),
-      }),
-      { freq: 2 },
-    ),
+    receiver: anyReceiver(deedsWithinMs),
     deeds: fc.array(anyDeed(deedsWithinMs), { maxLength: mostDeeds }),
   };
 }
@@ -178,9 +172,6 @@ export function beginText({ isRequested, limits, receiver }: OrderStory): string
     ...(isRequested && receiver ? [receiverText(receiver)] : []),
   ].join('; ');
 }
-
-const receiverText = ({ failsAtMs, failsForMs, status }: NonNullable<OrderStory['receiver']>): string =>
-  `a receiver is told, which answers with ${status} from ${durationText(failsAtMs)} on, for ${durationText(failsForMs)}`;
 
 /** What happens to an order, in words. */
 export function storyLines({ changes, end, deeds }: OrderStory): Line[] {

@@ -16,6 +16,7 @@ import type { Execution } from '../../server/execution.js';
 import { createWorld, type World } from '../../world/world.js';
 import { resetTo } from '../operator.js';
 import { type Asked, ask, playOut, rulesMetBy, scheduleDeeds } from '../play.js';
+import * as receiver from '../receiver.js';
 import type { Course, CourseParts } from '../scenario.js';
 import type { RideDeed, RidePlan } from './plan.js';
 
@@ -35,6 +36,9 @@ const workflowId = requestRideId({ account, requestId });
 const personEveryMs = 300_000;
 /** A person waits at least this long before a decision. */
 const patienceMs = 240_000;
+
+/** Where the receiver of the ride takes notices. */
+export const receiverUrl = 'https://receiver.example/ride';
 
 const user = { name: 'Pat Example', phone: '15550100200' };
 const location = { lat: 52.5, lng: 13.4, full_address: 'Example Street 1' };
@@ -65,21 +69,25 @@ export async function runRideCourse(plan: RidePlan, parts: CourseParts): Promise
   scheduleDeeds(world, plan.deeds, deedsMet, (deed) => act(world, deed, asked));
   if (plan.isAnnounced) announce(world, script);
   watchRide(world, plan, asked, deedsMet);
+  const receiverFailsUntil = receiver.begin(world, receiverUrl, plan.receiver);
   const planned = Math.max(0, ...plan.deeds.map(({ atMs }) => atMs));
   const isOver = (): boolean =>
-    scheduler.now > startedAt + planned &&
+    scheduler.now > Math.max(startedAt + planned, receiverFailsUntil) &&
     namespace.newest(workflowId) !== undefined &&
     namespace.all().every((run) => !run.isOpen || !isPartOfRide(run));
   const { endedAt, met } = await playOut(world, plan.disturbances, isOver);
   const runs = namespace.runsOf(workflowId);
+  if (receiver.hasRefused(world, receiverUrl)) deedsMet.add('noticeRefused');
   return { plan, world, startedAt, endedAt, asked, runs, met: new Set([...deedsMet, ...met, ...rulesMetBy(runs)]) };
 }
 
 const isPartOfRide = ({ type }: Execution): boolean => type === 'requestRide' || type === 'followOrder';
 
 /** Requests the ride as our clients do, again while Temporal does not take the request. */
-async function request(world: World, client: Client, { isQuoted, maxEvents }: RidePlan, taskQueue: string) {
-  const input = { account, requestId, order: body, ...(isQuoted ? { quote: true } : {}) };
+async function request(world: World, client: Client, plan: RidePlan, taskQueue: string) {
+  const { isQuoted, maxEvents, wantsReceipt, receiver: told } = plan;
+  const notify = told ? { notify: [{ url: receiverUrl }] } : {};
+  const input = { account, requestId, order: body, quote: isQuoted, receipt: wantsReceipt, ...notify };
   const args = maxEvents === null ? [input] : [input, { limits: { maxEvents } }];
   const options = { workflowId, taskQueue, args, workflowIdReusePolicy: 'REJECT_DUPLICATE' } as const;
   for (let tries = 0; tries < 1_000 && !world.namespace.newest(workflowId); tries += 1) {

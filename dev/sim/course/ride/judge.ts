@@ -1,12 +1,13 @@
 // The promises of faretrail about a ride, checked after its course. The numbers are those of the invariants.
 import type { OrderId } from '../../../../src/domain/keys.js';
-import type { RideResult } from '../../../../src/domain/ride/ride.js';
+import type { RideEvent, RideResult } from '../../../../src/domain/ride/ride.js';
 import { attributesOf, type Event } from '../../sdk/history.js';
 import { calmFrom, isCareless, mostAttempts, resultOf } from '../evidence.js';
 import { generalPromises } from '../general-promises.js';
 import { durationText } from '../in-words.js';
+import { takenBy, untoldStatuses } from '../receiver.js';
 import { judgeBy } from '../scenario.js';
-import { hasEnded, type RideCourse } from './course.js';
+import { hasEnded, type RideCourse, receiverUrl } from './course.js';
 
 export const judge = judgeBy<RideCourse>([
   ...generalPromises,
@@ -14,6 +15,8 @@ export const judge = judgeBy<RideCourse>([
   ['I7: the ride ends soon after its order', lateEnds],
   ['I9: one ride is one order, and no order is without its ride', wrongOrders],
   ['Callers get an answer, and it says the truth', wrongAnswers],
+  ['A receipt that is wanted comes', missingReceipts],
+  ['Receivers are told each change at least once, in order', untold],
 ]);
 
 const minute = 60_000;
@@ -96,4 +99,27 @@ function wrongAnswers(course: RideCourse): string[] {
     const note = world.service.state.rides.find(orderId)?.order.note_to_driver;
     return kind === 'update' && note === undefined ? [`${what} was answered, but changed nothing`] : [];
   });
+}
+
+function missingReceipts(course: RideCourse): string[] {
+  const result = resultOf<RideResult>(course.runs.at(-1));
+  if (isBrokenOff(course) || result?.outcome !== 'completed') return [];
+  const isWanted = course.plan.wantsReceipt;
+  return isWanted === (result.receipt !== null) ? [] : [isWanted ? 'there is none' : 'nobody wanted it'];
+}
+
+function untold(course: RideCourse): string[] {
+  const { plan, runs, met, world } = course;
+  const result = resultOf<RideResult>(runs.at(-1));
+  // A run that was reset forgets what it has told, and tells it again.
+  if (!plan.receiver || !result || isBrokenOff(course) || met.has('reset')) return [];
+  const told = takenBy<Partial<RideEvent>>(world, receiverUrl);
+  const ends = told.filter(({ data }) => data?.stage === 'ended');
+  const isEndTold = ends.length === 1 && ends[0]?.data?.outcome === result.outcome;
+  const named = told.find(({ type, data }) => type === 'ride.changed' && data?.orderId !== null);
+  const since = Date.parse(named?.timestamp ?? '');
+  return [
+    ...(isEndTold ? [] : [`told ${ends.length} ends, ${result.outcome} was the outcome`]),
+    ...(result.trail ? untoldStatuses(world, receiverUrl, result.trail, since) : []),
+  ];
 }

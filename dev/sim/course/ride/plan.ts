@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { anyDisturbance, type Disturbance, disturbanceText } from '../disturbances.js';
 import { anyEnd, anyOpenStatus, anyReset, kind, minute, type OperatorDeed, operatorTexts, second } from '../draws.js';
 import { durationText, timetable } from '../in-words.js';
+import { anyReceiver, type Receiver, receiverText } from '../receiver.js';
 import type { Plan } from '../scenario.js';
 import { shorter } from '../search.js';
 
@@ -20,6 +21,8 @@ export interface RidePlan extends Plan {
   isHasty: boolean;
   /** The run continues as new after so many events. */
   maxEvents: number | null;
+  wantsReceipt: boolean;
+  receiver: Receiver | null;
   deeds: RideDeed[];
   disturbances: Disturbance[];
 }
@@ -47,6 +50,8 @@ export const anyRidePlan: fc.Arbitrary<RidePlan> = fc.noBias(
     isAnnounced: fc.boolean(),
     isHasty: fc.boolean(),
     maxEvents: fc.constantFrom(null, null, 40),
+    wantsReceipt: fc.boolean(),
+    receiver: anyReceiver(late),
     deeds: fc.array(fc.oneof(anyDeed(early), anyDeed(late)), { maxLength: 3 }),
     disturbances: fc.array(fc.oneof(anyDisturbance(early), anyDisturbance(late)), { maxLength: 8 }),
   }),
@@ -60,6 +65,8 @@ export function* simplerRidePlans(plan: RidePlan): Iterable<RidePlan> {
   if (plan.isQuoted) yield { ...plan, isQuoted: false };
   if (plan.isAnnounced) yield { ...plan, isAnnounced: false };
   if (plan.isHasty) yield { ...plan, isHasty: false };
+  if (plan.wantsReceipt) yield { ...plan, wantsReceipt: false };
+  if (plan.receiver) yield { ...plan, receiver: null };
 }
 
 /** The plan in words, one line for each thing that happens, in the order of time. */
@@ -73,6 +80,8 @@ export function ridePlanText(plan: RidePlan): string {
     `a caller requests a ride${plan.isQuoted ? ' with a quote' : ''}; seed ${plan.seed}`,
     `its order becomes ${statuses.map(({ afterMs: after, status }) => `${status} after ${durationText(after)}`).join(', ')}`,
     plan.isAnnounced ? 'changes are delivered' : 'nothing is delivered',
+    ...(plan.wantsReceipt ? ['the caller wants the receipt'] : []),
+    ...(plan.receiver ? [receiverText(plan.receiver)] : []),
     ...(plan.isHasty ? ['a person who has to decide first tries again'] : []),
     ...(plan.maxEvents === null ? [] : [`the run continues as new after ${plan.maxEvents} events`]),
     ...timetable(happens),
