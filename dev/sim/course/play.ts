@@ -59,6 +59,18 @@ export async function playOut(
 export const rulesMetBy = (runs: readonly Execution[]): string[] =>
   runs.some(({ status }) => status === 'CONTINUED_AS_NEW') ? ['continuedAsNew'] : [];
 
+/** Repeats a request while Temporal does not take it. */
+export async function persistently({ scheduler }: World, send: () => Promise<unknown>): Promise<void> {
+  for (let tries = 0; tries < 1_000; tries += 1) {
+    const isTaken = await send().then(
+      () => true,
+      () => false,
+    );
+    if (isTaken) return;
+    await scheduler.pause(5_000);
+  }
+}
+
 /** A request, with its answer or error once there is one. `at` is in milliseconds since the epoch. */
 export interface Asked<Kind extends string, Answer> {
   kind: Kind;

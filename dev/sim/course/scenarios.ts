@@ -1,4 +1,5 @@
 import { accountScenario } from './account/scenario.js';
+import { callScenario } from './call/scenario.js';
 import { orderScenario } from './order/scenario.js';
 import { rideScenario } from './ride/scenario.js';
 import { type Searchable, searchable } from './search.js';
@@ -8,4 +9,5 @@ export const scenarios: Readonly<Record<string, Searchable>> = {
   order: searchable(orderScenario),
   ride: searchable(rideScenario),
   account: searchable(accountScenario),
+  call: searchable(callScenario),
 };

@@ -9,7 +9,7 @@ import { changeSeenSignal, refreshOrderUpdate, stopFollowingUpdate } from '../..
 import type { Execution } from '../../server/execution.js';
 import { createWorld, type World } from '../../world/world.js';
 import { resetTo } from '../operator.js';
-import { type Asked, ask, type PlayedOut, playOut, rulesMetBy, scheduleDeeds } from '../play.js';
+import { type Asked, ask, type PlayedOut, persistently, playOut, rulesMetBy, scheduleDeeds } from '../play.js';
 import * as receiver from '../receiver.js';
 import type { Course, CourseParts } from '../scenario.js';
 import type { Deed, OrderPlan } from './plan.js';
@@ -112,18 +112,6 @@ function follow(world: World, client: Client, { orderId, taskQueue, plan }: Foll
       signalArgs: [notify],
     }),
   );
-}
-
-/** Repeats a request while Temporal does not take it. */
-async function persistently({ scheduler }: World, send: () => Promise<unknown>): Promise<void> {
-  for (let tries = 0; tries < 1_000; tries += 1) {
-    const isTaken = await send().then(
-      () => true,
-      () => false,
-    );
-    if (isTaken) return;
-    await scheduler.pause(5_000);
-  }
 }
 
 async function endByMistake(

@@ -31,7 +31,9 @@ const isBrokenOff = ({ met }: RideCourse): boolean => met.has('cancel') || met.h
 function tooManyEvents({ runs, plan, asked }: RideCourse): string[] {
   const events = runs.reduce((sum, run) => sum + run.events.length, 0);
   const attempts = runs.reduce((sum, run) => sum + run.activityAttempts, 0);
-  const causes = plan.changes.length + 1 + asked.length + plan.disturbances.length + plan.deeds.length;
+  // A receipt is read until it has stayed the same for ten minutes.
+  const looks = plan.wantsReceipt ? 4 : 0;
+  const causes = plan.changes.length + 1 + asked.length + plan.disturbances.length + plan.deeds.length + looks;
   const mostEvents = (150 + 60 * causes) * (plan.maxEvents === null ? 1 : 2);
   return [
     ...(events > mostEvents ? [`${events} events for ${causes} causes`] : []),

@@ -1,0 +1,61 @@
+// Random plans for calls of business operations: creates, and questions that change nothing.
+import fc from 'fast-check';
+import { anyDisturbance, type Disturbance, disturbanceText } from '../disturbances.js';
+import { anyEnd, anyReset, minute, type OperatorDeed, operatorTexts } from '../draws.js';
+import { timetable } from '../in-words.js';
+import type { Plan } from '../scenario.js';
+import { shorter } from '../search.js';
+
+export interface PlannedCall {
+  startsMs: number;
+  operation: 'createOrder' | 'companySettings';
+  /** What operators do to its run, with times since its start. */
+  deeds: OperatorDeed[];
+}
+
+export interface CallPlan extends Plan {
+  calls: PlannedCall[];
+  disturbances: Disturbance[];
+}
+
+const withinMs = 20 * minute;
+
+const anyDeed = (afterMs: fc.Arbitrary<number>): fc.Arbitrary<OperatorDeed> =>
+  fc.oneof({ weight: 3, arbitrary: anyReset(afterMs) }, { weight: 1, arbitrary: anyEnd(afterMs) });
+
+const anyCall: fc.Arbitrary<PlannedCall> = fc.record({
+  startsMs: fc.integer({ min: 0, max: withinMs }),
+  operation: fc.constantFrom<PlannedCall['operation']>('createOrder', 'createOrder', 'companySettings'),
+  deeds: fc.array(anyDeed(fc.integer({ min: 0, max: 5 * minute })), { maxLength: 1 }),
+});
+
+export const anyCallPlan: fc.Arbitrary<CallPlan> = fc.noBias(
+  fc.record({
+    seed: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+    calls: fc.array(anyCall, { minLength: 1, maxLength: 8, size: 'max' }),
+    disturbances: fc.array(anyDisturbance(withinMs), { maxLength: 10 }),
+  }),
+);
+
+export function* simplerCallPlans(plan: CallPlan): Iterable<CallPlan> {
+  for (const calls of shorter(plan.calls)) if (calls.length > 0) yield { ...plan, calls };
+  for (const disturbances of shorter(plan.disturbances)) yield { ...plan, disturbances };
+  for (const [index, call] of plan.calls.entries())
+    if (call.deeds.length > 0) yield { ...plan, calls: plan.calls.with(index, { ...call, deeds: [] }) };
+}
+
+/** The plan in words, one line for each thing that happens, in the order of time. */
+export const callPlanText = ({ seed, calls, disturbances }: CallPlan): string =>
+  [
+    `${calls.length} calls; seed ${seed}`,
+    ...timetable([
+      ...calls.flatMap(({ startsMs, operation, deeds }, index) => [
+        { atMs: startsMs, text: `call ${index + 1}: a caller starts ${operation}` },
+        ...deeds.map(({ atMs, kind }) => ({
+          atMs: startsMs + atMs,
+          text: `call ${index + 1}: ${operatorTexts[kind]}`,
+        })),
+      ]),
+      ...disturbances.map((one) => ({ atMs: one.atMs, text: disturbanceText(one) })),
+    ]),
+  ].join('\n');
