@@ -1,5 +1,5 @@
 // Plays a plan for one order, and collects what the judge needs to know.
-import type { Client, WorkflowHandle } from '@temporalio/client';
+import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
 import { createFaretrailClient } from '../../../../src/client/faretrail-client.js';
 import type { Delivery } from '../../../../src/domain/delivery.js';
 import type { AccountName, DeliveryId, OrderId } from '../../../../src/domain/keys.js';
@@ -103,14 +103,20 @@ function follow(world: World, client: Client, { orderId, taskQueue, plan }: Foll
   const notify = plan.receiver ? { notify: [{ url: receiverOf(orderId) }] } : {};
   const input = { account, orderId, ...notify };
   if (!plan.limits) return persistently(world, () => createFaretrailClient({ client, taskQueue }).follow(input));
+  const isEnded = (error: unknown): void => {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  };
   return persistently(world, () =>
-    client.workflow.signalWithStart('followOrder', {
-      workflowId: followOrderId({ account, orderId }),
-      taskQueue,
-      args: [input, { limits: plan.limits }],
-      signal: 'followRequested',
-      signalArgs: [notify],
-    }),
+    client.workflow
+      .signalWithStart('followOrder', {
+        workflowId: followOrderId({ account, orderId }),
+        taskQueue,
+        args: [input, { limits: plan.limits }],
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        signal: 'followRequested',
+        signalArgs: [notify],
+      })
+      .catch(isEnded),
   );
 }
 
