@@ -13,7 +13,7 @@ const minute = 60_000;
 
 const size = isLong
   ? { tokenDays: 29, deliveries: 5_000, subscribedDays: 365 }
-  : { tokenDays: 2, deliveries: 1_000, subscribedDays: 365 };
+  : { tokenDays: 1, deliveries: 600, subscribedDays: 120 };
 /** 500 events, and what the last task of a run may add before it continues as new. */
 const longestRun = 600;
 
