@@ -244,8 +244,8 @@ export function createTokenSource(ports: TokenSourcePorts): TokenSource {
       }
       const leftMs = failure ? waitAfter(entry, failure, server, monotonic()) : 0;
       if (failure && leftMs > 0) throw unavailable(failure, leftMs);
-      // This failure is the answer to our request, so it counts. Our estimate of the server's clock may date from when the
-      // activity was first scheduled, so the rest of the pause comes from the run's own instants.
+      // This failure is the answer to our request, so it counts. Our estimate of the server's clock may date from the
+      // first schedule of the activity, so the rest of the pause comes from the run's own instants.
       if (failure && isAnswered) throw unavailable(failure, leftAtPublication(failure, publishedAt));
       if (monotonic() >= deadline) throw new TokenUnavailable('upstreamUnavailable', stillWaiting, 1_000);
       if (asked === undefined || isAnswered) {

@@ -25,8 +25,8 @@ export async function openForgeries(sandbox: SandboxControl): Promise<Forgery | 
 }
 
 /**
- * Returns a writer of deliveries for a stranger who knows the address and the secret of the newest subscription, or null
- * without one.
+ * Returns a writer of forged deliveries, by a stranger who knows the address and the secret of the newest subscription.
+ * Null if there is no subscription.
  */
 export async function openForgery(sandbox: SandboxControl): Promise<((tidings: Tidings) => DeliveryMessage) | null> {
   const forgery = await openForgeries(sandbox);

@@ -1,12 +1,12 @@
-// What any course may meet: processes that die, pause or are replaced, clocks that jump, calls that fail in transit, and
-// operators who end the watch of the account.
+// Disturbances of any course: processes die, pause or are replaced, clocks jump, calls fail in transit, and operators
+// end the watch of the account.
 import type { WorkflowHandle } from '@temporalio/client';
 import fc from 'fast-check';
 import { leavesWithinMs } from '../world/fleet.js';
 import type { Period } from '../world/interference.js';
 import type { World } from '../world/world.js';
 import { kind, minute, second } from './draws.js';
-import { durationText } from './in-words.js';
+import { durationText, type Line } from './in-words.js';
 import { resetTo } from './operator.js';
 
 export type Disturbance = { atMs: number } & (
@@ -77,7 +77,7 @@ export const anyDisturbance = (withinMs: number): fc.Arbitrary<Disturbance> => {
   );
 };
 
-/** What an operator may do to the watch of the account. */
+/** Any action of an operator on the watch of the account. */
 export const anyWatchDisturbance = (withinMs: number): fc.Arbitrary<Disturbance> => {
   const atMs = fc.integer({ min: 0, max: withinMs });
   return fc.oneof(
@@ -176,5 +176,9 @@ function failureText(fails: Period['fails']): string {
   return `are answered with ${status}${retryAfterSeconds === null ? '' : `, Retry-After ${retryAfterSeconds}`}`;
 }
 
-export const disturbanceText = (disturbance: Disturbance): string =>
-  (inWords[disturbance.kind] as (about: Disturbance) => string)(disturbance);
+/** The disturbances in words. */
+export const disturbanceLines = (disturbances: readonly Disturbance[]): Line[] =>
+  disturbances.map((one) => ({
+    atMs: one.atMs,
+    text: (inWords[one.kind] as (about: Disturbance) => string)(one),
+  }));

@@ -10,7 +10,7 @@ export const kind = <const K extends string>(name: K): fc.Arbitrary<K> => fc.con
 
 export const anyOpenStatus = fc.constantFrom('Routing', 'Confirmed', 'Driving', 'Waiting', 'ActiveOrder');
 
-/** What an operator does to a run. */
+/** An action of an operator on a run. */
 export type OperatorDeed =
   | { atMs: number; kind: 'cancel' | 'terminate' }
   /** `which`: 0 for the first workflow task, 1 for the last. */

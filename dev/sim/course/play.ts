@@ -1,4 +1,5 @@
 // Parts that the courses of all scenarios share.
+import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Execution } from '../server/execution.js';
 import type { World } from '../world/world.js';
 import { type Disturbance, disturb, kindOf } from './disturbances.js';
@@ -22,7 +23,7 @@ export function scheduleDeeds<D extends Deed>(
     });
 }
 
-/** How a course went. */
+/** The outcome of `playOut`. */
 export interface PlayedOut {
   /** When all was over, in milliseconds since the epoch. */
   endedAt: number;
@@ -34,7 +35,7 @@ const hour = 3_600_000;
 /** Late deliveries and repeated requests still come after the end. */
 const aftermathMs = hour;
 
-/** Plays until all that was begun is over, but for at most `longestMs`, with these disturbances. */
+/** Plays the course with its disturbances until it is over, for at most `longestMs`. */
 export async function playOut(
   world: World,
   disturbances: readonly Disturbance[],
@@ -55,21 +56,22 @@ export async function playOut(
   return { endedAt, met };
 }
 
-/** What runs show of the rules that they met. */
+/** The server's rules that only the runs show. */
 export const rulesMetBy = (runs: readonly Execution[]): string[] =>
   runs.some(({ status }) => status === 'CONTINUED_AS_NEW') ? ['continuedAsNew'] : [];
 
-/** Repeats a request while Temporal does not take it. */
+/** Repeats a request until it succeeds, or turns out to have nothing left to do. */
 export async function persistently({ scheduler }: World, send: () => Promise<unknown>): Promise<void> {
-  for (let tries = 0; tries < 1_000; tries += 1) {
-    const isTaken = await send().then(
-      () => true,
-      () => false,
-    );
-    if (isTaken) return;
+  for (;;) {
+    const isDone = await send().then(() => true, isSettled);
+    if (isDone) return;
     await scheduler.pause(5_000);
   }
 }
+
+/** The run exists already, or no longer. An earlier try may have arrived without an answer. */
+const isSettled = (error: unknown): boolean =>
+  error instanceof WorkflowExecutionAlreadyStartedError || error instanceof WorkflowNotFoundError;
 
 /** A request, with its answer or error once there is one. `at` is in milliseconds since the epoch. */
 export interface Asked<Kind extends string, Answer> {

@@ -9,11 +9,11 @@ import { durationText } from './in-words.js';
 export interface Receiver {
   failsAtMs: number;
   failsForMs: number;
-  /** What it answers meanwhile. */
+  /** The HTTP status that it answers with meanwhile. */
   status: number;
 }
 
-/** None in a third of the plans. `withinMs`: when it begins to fail. */
+/** Null in a third of the plans. The failure begins within `withinMs`. */
 export const anyReceiver = (withinMs: number): fc.Arbitrary<Receiver | null> =>
   fc.option(
     fc.record({
@@ -27,19 +27,19 @@ export const anyReceiver = (withinMs: number): fc.Arbitrary<Receiver | null> =>
 export const receiverText = ({ failsAtMs, failsForMs, status }: Receiver): string =>
   `a receiver is told, which answers with ${status} from ${durationText(failsAtMs)} on, for ${durationText(failsForMs)}`;
 
-/** Begins its failure at the right time. Returns when that is over, in milliseconds since the epoch. */
-export function begin({ scheduler, receivers }: World, url: string, receiver: Receiver | null): number {
+/** Schedules the failure. Returns its end in milliseconds since the epoch, or 0 without a receiver. */
+export function letFail({ scheduler, receivers }: World, url: string, receiver: Receiver | null): number {
   if (!receiver) return 0;
   const { failsAtMs, failsForMs, status } = receiver;
   scheduler.after(failsAtMs, () => receivers.fail(url, status, failsForMs));
   return scheduler.now + failsAtMs + failsForMs;
 }
 
-/** Did it ever refuse a notice? */
+/** Has it refused any notice? */
 export const hasRefused = ({ receivers }: World, url: string): boolean =>
   receivers.told.some((one) => one.url === url && !one.isTaken);
 
-/** What it has taken, each notice once, in the order in which it came first. */
+/** The notices that it has accepted, without repetitions, in the order of their first arrival. */
 export function takenBy<Event extends object>({ receivers }: World, url: string): Event[] {
   const taken = receivers.told.filter((one) => one.isTaken && one.url === url);
   return taken
@@ -47,7 +47,7 @@ export function takenBy<Event extends object>({ receivers }: World, url: string)
     .map(({ event }) => event as Event);
 }
 
-/** Statuses that runs have read after `since`, and that the receiver was not told in this order. */
+/** Compares the statuses that were read after `since` with those that the receiver was told, in order. */
 export function untoldStatuses(world: World, url: string, { timeline }: OrderTrail, since: number): string[] {
   const told = takenBy<{ data?: { rawStatus?: string } }>(world, url).map(({ data }) => data?.rawStatus ?? null);
   const read = timeline.flatMap(({ source, rawStatus, at }) =>

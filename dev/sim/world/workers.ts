@@ -8,7 +8,7 @@ export class Workers {
   readonly #running: RunningWorker[] = [];
   #started = 0;
 
-  /** `count`: how many start. */
+  /** Starts `count` workers. */
   constructor(parts: FleetParts, count: number) {
     this.#parts = parts;
     for (let left = count; left > 0; left -= 1) this.#begin();

@@ -20,7 +20,7 @@ export interface WorldOptions {
   config: WorkerConfig;
   code: Code;
   sandbox?: SandboxOptions;
-  /** How many worker processes start; default: one. */
+  /** Number of worker processes; default: one. */
   workers?: number;
   /** Default: the real watch. */
   watch?: FleetParts['watch'];

@@ -186,7 +186,10 @@ export const slowPolls: OrderStackOptions = {
 export const readStatuses = ({ timeline }: OrderTrail): string[] =>
   timeline.flatMap(({ source, status }) => (source === 'read' ? [status] : []));
 
-/** The run adds no event while the order is read so many times; an answer that was on its way during a change may cost one more read before. */
+/**
+ * Resolves once the run has added no event during so many reads of its order. An answer that was on its way during a
+ * change may cost one more read before that.
+ */
 export async function isQuiet(
   { sandbox }: OrderStack,
   { handle, orderId }: { handle: FollowHandle; orderId: string },

@@ -1,6 +1,6 @@
 // Random plans for many orders of one account, which share its budget, its watch and its tokens.
 import fc from 'fast-check';
-import { anyDisturbance, anyWatchDisturbance, type Disturbance, disturbanceText } from '../disturbances.js';
+import { anyDisturbance, anyWatchDisturbance, disturbanceLines } from '../disturbances.js';
 import { minute } from '../draws.js';
 import { timetable } from '../in-words.js';
 import { beginText, type OrderStory, orderParts, storyLines } from '../order/plan.js';
@@ -10,7 +10,7 @@ import { shorter } from '../search.js';
 export interface AccountPlan extends Plan {
   /** Requests that the service allows per second. */
   requestsPerSecond: number;
-  /** How many worker processes start. */
+  /** Number of worker processes. */
   workers: number;
   orders: (OrderStory & { startsMs: number })[];
 }
@@ -61,10 +61,7 @@ export const accountPlanText = (plan: AccountPlan): string => {
   const { seed, requestsPerSecond, workers, orders, disturbances } = plan;
   return [
     `${orders.length} orders of an account with ${requestsPerSecond} requests per second, ${workers} workers; seed ${seed}`,
-    ...timetable([
-      ...orders.flatMap(linesOf),
-      ...disturbances.map((one: Disturbance) => ({ atMs: one.atMs, text: disturbanceText(one) })),
-    ]),
+    ...timetable([...orders.flatMap(linesOf), ...disturbanceLines(disturbances)]),
   ].join('\n');
 };
 

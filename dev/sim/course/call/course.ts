@@ -1,11 +1,11 @@
 // Plays a plan for calls, and collects what the judge needs to know.
 import type { AccountName } from '../../../../src/domain/keys.js';
 import { businessCallStart } from '../../../../src/temporal/starts.js';
-import { sandboxProducts } from '../../../sandbox/ride/catalogue.js';
 import type { Execution } from '../../server/execution.js';
 import { createWorld, type World } from '../../world/world.js';
 import { resetTo } from '../operator.js';
 import { persistently, playOut, rulesMetBy, scheduleDeeds } from '../play.js';
+import { rideBody } from '../ride-body.js';
 import type { Course, CourseParts } from '../scenario.js';
 import type { CallPlan, PlannedCall } from './plan.js';
 
@@ -23,17 +23,6 @@ export interface CallCourse extends Course {
 }
 
 const account = 'business' as AccountName;
-const user = { name: 'Pat Example', phone: '15550100200' };
-const location = { lat: 52.5, lng: 13.4, full_address: 'Example Street 1' };
-const body = {
-  category: 'transportation',
-  product_id: sandboxProducts.standard.id as string,
-  stops: [
-    { type: 'origin', actions: [{ type: 'pick_up', user }], location },
-    { type: 'destination', actions: [{ type: 'drop_off', user }], location },
-  ],
-};
-
 export async function runCallCourse(plan: CallPlan, parts: CourseParts): Promise<CallCourse> {
   const world = createWorld(plan.seed, { ...parts, watch: 'model' });
   const { scheduler, namespace } = world;
@@ -41,27 +30,24 @@ export async function runCallCourse(plan: CallPlan, parts: CourseParts): Promise
   const begun = plan.calls.map((call, index) => begin(world, parts.config.taskQueue, { call, key: `k${index + 1}` }));
   const isOver = (): boolean => begun.every(({ workflowId }) => namespace.newest(workflowId)?.isOpen === false);
   const lastMs = Math.max(
-    ...plan.calls.flatMap(({ startsMs, deeds }) => [0, ...deeds.map(({ atMs }) => atMs)].map((ms) => startsMs + ms)),
+    ...plan.calls.map(({ startsMs, deeds }) => startsMs + Math.max(0, ...deeds.map(({ atMs }) => atMs))),
   );
-  const { endedAt, met } = await playOut(
-    world,
-    plan.disturbances,
-    () => scheduler.now > startedAt + lastMs && isOver(),
-  );
+  const isAllOver = (): boolean => scheduler.now > startedAt + lastMs && isOver();
+  const { endedAt, met } = await playOut(world, plan.disturbances, isAllOver);
   const calls = begun.map((one) => ({ ...one, runs: namespace.runsOf(one.workflowId) }));
   const runs = calls.flatMap((call) => call.runs);
   const allMet = new Set([...met, ...rulesMetBy(runs), ...calls.flatMap((call) => [...call.met])]);
   return { plan, world, startedAt, endedAt, calls, met: allMet };
 }
 
-/** Starts the call when it is time, and schedules what operators do to it. */
+/** Schedules the start of the call and the actions of operators. */
 function begin(
   world: World,
   taskQueue: string,
   { call, key }: { call: PlannedCall; key: string },
 ): Omit<PlayedCall, 'runs'> {
   const { operation, startsMs, deeds } = call;
-  const input = { account, operation, key, ...(operation === 'createOrder' ? { body } : {}) };
+  const input = { account, operation, key, ...(operation === 'createOrder' ? { body: rideBody } : {}) };
   const start = businessCallStart(input, taskQueue);
   const met = new Set<string>();
   world.scheduler.after(startsMs, () => {
@@ -73,16 +59,13 @@ function begin(
 
 /** Returns false if there is nothing to act on. */
 function act(world: World, workflowId: string, deed: PlannedCall['deeds'][number]): boolean {
-  const run = world.namespace.openRun(workflowId);
-  if (!run) return false;
-  if (deed.kind === 'reset') return resetTo(world, run, deed.which);
+  const open = world.namespace.openRun(workflowId);
+  if (!open) return false;
+  if (deed.kind === 'reset') return resetTo(world, open, deed.which);
   const { kind } = deed;
-  world.asCaller(
-    ({ workflow }) =>
-      void workflow
-        .getHandle(workflowId)
-        [kind]()
-        .catch(() => undefined),
-  );
+  world.asCaller((client) => {
+    const run = client.workflow.getHandle(workflowId);
+    void run[kind]().catch(() => undefined);
+  });
   return true;
 }

@@ -13,7 +13,7 @@ export const judge = judgeBy<CallCourse>([
 ]);
 
 const minute = 60_000;
-/** A create is tried for ten minutes, and an attempt that nobody answers takes another one. */
+/** A create is retried for ten minutes, and its last attempt may take another minute to time out. */
 const endWithinMs = 15 * minute;
 
 const nameOf = ({ workflowId }: PlayedCall): string => workflowId;
@@ -31,7 +31,7 @@ function lateEnds({ calls, plan, startedAt }: CallCourse): string[] {
   });
 }
 
-/** After these failures, the service has done nothing. */
+/** These failures say that the service has done nothing. */
 const without: readonly CallFailureType[] = ['Unavailable', 'Refused', 'Forbidden', 'CredentialsRejected'];
 
 function wrongOrders({ calls, world }: CallCourse): string[] {

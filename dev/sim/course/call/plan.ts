@@ -1,6 +1,6 @@
-// Random plans for calls of business operations: creates, and questions that change nothing.
+// Random plans for business calls: creates, and calls that change nothing.
 import fc from 'fast-check';
-import { anyDisturbance, type Disturbance, disturbanceText } from '../disturbances.js';
+import { anyDisturbance, type Disturbance, disturbanceLines } from '../disturbances.js';
 import { anyEnd, anyReset, minute, type OperatorDeed, operatorTexts } from '../draws.js';
 import { timetable } from '../in-words.js';
 import type { Plan } from '../scenario.js';
@@ -9,7 +9,7 @@ import { shorter } from '../search.js';
 export interface PlannedCall {
   startsMs: number;
   operation: 'createOrder' | 'companySettings';
-  /** What operators do to its run, with times since its start. */
+  /** Actions of operators. Their times count from the start of the call. */
   deeds: OperatorDeed[];
 }
 
@@ -56,6 +56,6 @@ export const callPlanText = ({ seed, calls, disturbances }: CallPlan): string =>
           text: `call ${index + 1}: ${operatorTexts[kind]}`,
         })),
       ]),
-      ...disturbances.map((one) => ({ atMs: one.atMs, text: disturbanceText(one) })),
+      ...disturbanceLines(disturbances),
     ]),
   ].join('\n');

@@ -3,7 +3,7 @@ import { type CallCourse, runCallCourse } from './course.js';
 import { judge } from './judge.js';
 import { anyCallPlan, type CallPlan, callPlanText, simplerCallPlans } from './plan.js';
 
-/** Calls of business operations, each in a run of its own. */
+/** Business calls without a ride. */
 export const callScenario: Scenario<CallPlan, CallCourse> = {
   anyPlan: anyCallPlan,
   play: runCallCourse,

@@ -1,5 +1,5 @@
 // Plays a plan for one order, and collects what the judge needs to know.
-import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import { createFaretrailClient } from '../../../../src/client/faretrail-client.js';
 import type { Delivery } from '../../../../src/domain/delivery.js';
 import type { AccountName, DeliveryId, OrderId } from '../../../../src/domain/keys.js';
@@ -10,7 +10,7 @@ import type { Execution } from '../../server/execution.js';
 import { createWorld, type World } from '../../world/world.js';
 import { resetTo } from '../operator.js';
 import { type Asked, ask, type PlayedOut, persistently, playOut, rulesMetBy, scheduleDeeds } from '../play.js';
-import * as receiver from '../receiver.js';
+import { hasRefused, letFail } from '../receiver.js';
 import type { Course, CourseParts } from '../scenario.js';
 import type { Deed, OrderPlan } from './plan.js';
 
@@ -21,7 +21,7 @@ export interface OrderCourse extends Course {
   orderId: OrderId;
   /** The statuses at the service, with their instants. */
   statuses: readonly { status: string; at: number }[];
-  /** When a caller knew that the order is followed. */
+  /** When Temporal confirmed to a caller that the order is followed; null if no caller asked. */
   requestedAt: number | null;
   asked: readonly AskedOfOrder[];
   /** All runs of the order, oldest first. */
@@ -39,12 +39,12 @@ export async function runOrderCourse(plan: OrderPlan, parts: CourseParts): Promi
 
 /** An order whose course has begun. */
 export interface BegunOrder {
-  /** Has everything that is planned happened, and is its run closed? */
+  /** Is the plan carried out, and the run closed? */
   isOver: () => boolean;
   end: (played: PlayedOut) => OrderCourse;
 }
 
-/** Begins what a plan says about an order, without the disturbances. */
+/** Schedules everything in the plan except for the disturbances. */
 export function beginOrder(
   world: World,
   plan: OrderPlan,
@@ -54,7 +54,7 @@ export function beginOrder(
   const startedAt = scheduler.now;
   const statuses = addOrder(world, plan, orderId);
   const workflowId = followOrderId({ account, orderId });
-  const receiverFailsUntil = receiver.begin(world, receiverOf(orderId), plan.receiver);
+  const receiverFailsUntil = letFail(world, receiverOf(orderId), plan.receiver);
   let requestedAt: number | null = null;
   const noteRequest = (): void => {
     requestedAt = scheduler.now;
@@ -75,20 +75,20 @@ export function beginOrder(
       namespace.openRun(workflowId) === undefined,
     end({ endedAt, met }) {
       const runs = namespace.runsOf(workflowId);
-      if (receiver.hasRefused(world, receiverOf(orderId))) deedsMet.add('noticeRefused');
+      if (hasRefused(world, receiverOf(orderId))) deedsMet.add('noticeRefused');
       const allMet = new Set([...deedsMet, ...met, ...rulesMetBy(runs)]);
       return { plan, orderId, world, startedAt, endedAt, statuses, requestedAt, asked, runs, met: allMet };
     },
   };
 }
 
-/** Where an order's receiver takes notices. */
+/** The URL of an order's receiver. */
 export const receiverOf = (orderId: OrderId): string => `https://receiver.example/${orderId}`;
 
-/** An order as deeds know it. */
+/** The state of an order that deeds need. */
 interface ActedOn extends Pick<Following, 'orderId' | 'taskQueue'> {
   asked: AskedOfOrder[];
-  /** Mistaken ends after which nobody has the order followed again yet. */
+  /** Number of mistaken ends that are not corrected yet. */
   mistakes: number;
 }
 
@@ -98,25 +98,20 @@ interface Following {
   plan: OrderPlan;
 }
 
-/** Has the order followed, as our client does; with limits of its own, in a start like that of our client. */
+/** Starts to follow the order. Our client cannot set limits, so with limits this imitates it. */
 function follow(world: World, client: Client, { orderId, taskQueue, plan }: Following): Promise<void> {
   const notify = plan.receiver ? { notify: [{ url: receiverOf(orderId) }] } : {};
   const input = { account, orderId, ...notify };
   if (!plan.limits) return persistently(world, () => createFaretrailClient({ client, taskQueue }).follow(input));
-  const isEnded = (error: unknown): void => {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-  };
   return persistently(world, () =>
-    client.workflow
-      .signalWithStart('followOrder', {
-        workflowId: followOrderId({ account, orderId }),
-        taskQueue,
-        args: [input, { limits: plan.limits }],
-        workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        signal: 'followRequested',
-        signalArgs: [notify],
-      })
-      .catch(isEnded),
+    client.workflow.signalWithStart('followOrder', {
+      workflowId: followOrderId({ account, orderId }),
+      taskQueue,
+      args: [input, { limits: plan.limits }],
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      signal: 'followRequested',
+      signalArgs: [notify],
+    }),
   );
 }
 
@@ -153,10 +148,10 @@ function addOrder(world: World, { changes, end }: OrderPlan, orderId: OrderId): 
   return statuses;
 }
 
-/** The id of the delivery of a change; `name`: the number of the change. */
+/** `name`: the number of the change, or the name of an invention. */
 const deliveryId = (orderId: OrderId, name: number | string): DeliveryId => `${orderId}-${name}` as DeliveryId;
 
-/** The change that a delivery announced. */
+/** The number of the change that a delivery announces; NaN for an invention. */
 export const announcedBy = (id: string): number => Number(id.split('-').at(-1));
 
 const deliveryOf = (

@@ -124,13 +124,13 @@ function unseenStatuses(course: OrderCourse): string[] {
   const { runs, statuses, met, plan } = course;
   const trail = trailOf(runs.at(-1));
   if (!trail?.terminal || isBrokenOff(course) || met.has('reset')) return [];
-  // An entry has the time of the worker's clock.
+  // Times of entries come from the worker's clock, so they prove nothing after it has jumped.
   const isTimed = plan.disturbances.every(({ kind }) => kind !== 'clockJumps');
+  const read = trail.timeline.filter(({ source }) => source === 'read');
   return statuses.flatMap(({ status, at: began }, index) => {
     const from = Math.max(began, runs[0]?.startedMs ?? 0);
     const due = calmFrom(course, from, foundWithinMs) + foundWithinMs;
     const next = statuses[index + 1];
-    const read = trail.timeline.filter(({ source }) => source === 'read');
     const known = read.filter((entry) => !isTimed || Date.parse(entry.at) <= due);
     const isFound = known.some((entry, place) => {
       const leftAt = known[place + 1]?.at;

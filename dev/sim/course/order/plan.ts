@@ -1,7 +1,7 @@
 // Random plans for the course of one order: changes at the service, deliveries, requests of callers, and faults.
 import fc from 'fast-check';
 import type { FollowOrderLimits } from '../../../../src/workflows/order/follow-order.js';
-import { anyDisturbance, type Disturbance, disturbanceText } from '../disturbances.js';
+import { anyDisturbance, type Disturbance, disturbanceLines } from '../disturbances.js';
 import {
   anyEnd,
   anyOpenStatus,
@@ -41,7 +41,7 @@ export type Deed =
       | { kind: 'inventedDeliveries'; count: number; everyMs: number }
     ));
 
-/** What happens to one order and its run. */
+/** The life of one order and its run. */
 export interface OrderStory {
   changes: Change[];
   end: { afterMs: number; status: 'Completed' | 'Cancelled'; sending: Sending };
@@ -102,7 +102,7 @@ const anyDeed = (withinMs: number): fc.Arbitrary<Deed> => {
   );
 };
 
-/** What may happen to an order. `longestMs`: the longest time between two changes. */
+/** Arbitrary parts of an `OrderStory`. `longestMs`: the longest time between two changes. */
 export function orderParts({
   longestMs,
   deedsWithinMs,
@@ -157,13 +157,10 @@ const isPrompt = ({ times, lateMs }: Sending): boolean => times === 1 && lateMs 
 export const orderPlanText = (plan: OrderPlan): string =>
   [
     `${beginText(plan)}; seed ${plan.seed}`,
-    ...timetable([
-      ...storyLines(plan),
-      ...plan.disturbances.map((one) => ({ atMs: one.atMs, text: disturbanceText(one) })),
-    ]),
+    ...timetable([...storyLines(plan), ...disturbanceLines(plan.disturbances)]),
   ].join('\n');
 
-/** How the following of an order begins, in words. */
+/** The start of the following in words. */
 export function beginText({ isRequested, limits, receiver }: OrderStory): string {
   const first = isRequested ? 'a caller has the order followed' : 'the first delivery starts the run';
   return [
@@ -173,7 +170,7 @@ export function beginText({ isRequested, limits, receiver }: OrderStory): string
   ].join('; ');
 }
 
-/** What happens to an order, in words. */
+/** The life of an order in words. */
 export function storyLines({ changes, end, deeds }: OrderStory): Line[] {
   let atMs = 0;
   const becomes = [...changes, end].map(({ afterMs, status, sending }) => {

@@ -11,12 +11,12 @@ import {
   rideStatusQuery,
   updateRideUpdate,
 } from '../../../../src/workflows/messages.js';
-import { sandboxProducts } from '../../../sandbox/ride/catalogue.js';
 import type { Execution } from '../../server/execution.js';
 import { createWorld, type World } from '../../world/world.js';
 import { resetTo } from '../operator.js';
 import { type Asked, ask, playOut, rulesMetBy, scheduleDeeds } from '../play.js';
-import * as receiver from '../receiver.js';
+import { hasRefused, letFail } from '../receiver.js';
+import { rideBody } from '../ride-body.js';
 import type { Course, CourseParts } from '../scenario.js';
 import type { RideDeed, RidePlan } from './plan.js';
 
@@ -37,19 +37,8 @@ const personEveryMs = 300_000;
 /** A person waits at least this long before a decision. */
 const patienceMs = 240_000;
 
-/** Where the receiver of the ride takes notices. */
+/** The URL of the receiver. */
 export const receiverUrl = 'https://receiver.example/ride';
-
-const user = { name: 'Pat Example', phone: '15550100200' };
-const location = { lat: 52.5, lng: 13.4, full_address: 'Example Street 1' };
-const body = {
-  category: 'transportation',
-  product_id: sandboxProducts.standard.id as string,
-  stops: [
-    { type: 'origin', actions: [{ type: 'pick_up', user }], location },
-    { type: 'destination', actions: [{ type: 'drop_off', user }], location },
-  ],
-};
 
 export async function runRideCourse(plan: RidePlan, parts: CourseParts): Promise<RideCourse> {
   let afterMs = 0;
@@ -69,7 +58,7 @@ export async function runRideCourse(plan: RidePlan, parts: CourseParts): Promise
   scheduleDeeds(world, plan.deeds, deedsMet, (deed) => act(world, deed, asked));
   if (plan.isAnnounced) announce(world, script);
   watchRide(world, plan, asked, deedsMet);
-  const receiverFailsUntil = receiver.begin(world, receiverUrl, plan.receiver);
+  const receiverFailsUntil = letFail(world, receiverUrl, plan.receiver);
   const planned = Math.max(0, ...plan.deeds.map(({ atMs }) => atMs));
   const isOver = (): boolean =>
     scheduler.now > Math.max(startedAt + planned, receiverFailsUntil) &&
@@ -77,7 +66,7 @@ export async function runRideCourse(plan: RidePlan, parts: CourseParts): Promise
     namespace.all().every((run) => !run.isOpen || !isPartOfRide(run));
   const { endedAt, met } = await playOut(world, plan.disturbances, isOver);
   const runs = namespace.runsOf(workflowId);
-  if (receiver.hasRefused(world, receiverUrl)) deedsMet.add('noticeRefused');
+  if (hasRefused(world, receiverUrl)) deedsMet.add('noticeRefused');
   return { plan, world, startedAt, endedAt, asked, runs, met: new Set([...deedsMet, ...met, ...rulesMetBy(runs)]) };
 }
 
@@ -85,9 +74,9 @@ const isPartOfRide = ({ type }: Execution): boolean => type === 'requestRide' ||
 
 /** Requests the ride as our clients do, again while Temporal does not take the request. */
 async function request(world: World, client: Client, plan: RidePlan, taskQueue: string) {
-  const { isQuoted, maxEvents, wantsReceipt, receiver: told } = plan;
-  const notify = told ? { notify: [{ url: receiverUrl }] } : {};
-  const input = { account, requestId, order: body, quote: isQuoted, receipt: wantsReceipt, ...notify };
+  const { isQuoted, maxEvents, wantsReceipt, receiver } = plan;
+  const notify = receiver ? { notify: [{ url: receiverUrl }] } : {};
+  const input = { account, requestId, order: rideBody, quote: isQuoted, receipt: wantsReceipt, ...notify };
   const args = maxEvents === null ? [input] : [input, { limits: { maxEvents } }];
   const options = { workflowId, taskQueue, args, workflowIdReusePolicy: 'REJECT_DUPLICATE' } as const;
   for (let tries = 0; tries < 1_000 && !world.namespace.newest(workflowId); tries += 1) {

@@ -1,6 +1,6 @@
 // Random plans for one ride: the course of its order, changes, decisions and faults, most of them around the create.
 import fc from 'fast-check';
-import { anyDisturbance, type Disturbance, disturbanceText } from '../disturbances.js';
+import { anyDisturbance, type Disturbance, disturbanceLines } from '../disturbances.js';
 import { anyEnd, anyOpenStatus, anyReset, kind, minute, type OperatorDeed, operatorTexts, second } from '../draws.js';
 import { durationText, timetable } from '../in-words.js';
 import { anyReceiver, type Receiver, receiverText } from '../receiver.js';
@@ -73,7 +73,7 @@ export function* simplerRidePlans(plan: RidePlan): Iterable<RidePlan> {
 export function ridePlanText(plan: RidePlan): string {
   const happens = [
     ...plan.deeds.map(({ atMs, kind }) => ({ atMs, text: deedTexts[kind] })),
-    ...plan.disturbances.map((one) => ({ atMs: one.atMs, text: disturbanceText(one) })),
+    ...disturbanceLines(plan.disturbances),
   ];
   const statuses = [...plan.changes, { afterMs: plan.endAfterMs, status: 'Completed' }];
   return [
