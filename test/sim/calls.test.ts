@@ -43,7 +43,9 @@ describe('the worker tries a call for a bounded time', () => {
     const stack = startSimulatedStack();
     stack.refuses(day, 503, { afterMs: 60 * minute });
     const run = await call(stack, 'companySettings');
+    const from = stack.world.scheduler.now;
     await expect(run.result()).rejects.toMatchObject({ cause: unavailable });
+    expect(stack.world.scheduler.now - from).toBeLessThan(minute);
     expect(stack.calls()).toHaveLength(1);
   });
 });
