@@ -1,4 +1,5 @@
 import { createDeliveries, type Deliveries } from './delivery/deliveries.js';
+import { createDeliverySender } from './delivery/sender.js';
 import { type DeliveryChange, DeliveryChangeSchema } from './delivery/settings.js';
 import { createFaultBoard, type FaultBoard, seededRandom } from './faults.js';
 import { createLedger, type Ledger } from './ledger.js';
@@ -64,8 +65,8 @@ export interface SandboxState {
   isDown: boolean;
 }
 
-/** Throws `ZodError` for bad settings. */
-export function createSandboxState(options: SandboxOptions): SandboxState {
+/** `sender` takes deliveries to their receivers; default: over HTTP. Throws `ZodError` for bad settings. */
+export function createSandboxState(options: SandboxOptions, sender = createDeliverySender()): SandboxState {
   const { speed = 1, seed = 1, partner = {}, business = {} } = options;
   const businessId = business.businessId ?? sandboxCredentials.business.businessId;
   const orders = createOrderBook(speed, (order, isNew) => deliveries.stepsChanged(order, isNew));
@@ -74,7 +75,7 @@ export function createSandboxState(options: SandboxOptions): SandboxState {
   const change = DeliveryChangeSchema.parse(options.deliveries ?? {});
   const rides = createRides(orders, speed);
   const deliveries = createDeliveries({
-    ...{ orders, subscribers, speed, random, change },
+    ...{ orders, subscribers, sender, speed, random, change },
     productOf: (orderId) => rides.find(orderId ?? '')?.order.product_id ?? sandboxProducts.standard.id,
     receiptTimes: (status) => receiptTimes(status, state.rideSettings),
   });

@@ -9,6 +9,6 @@ export const standIns = [
   { find: '@temporalio/activity', replacement: fileAt('worker/activity.ts') },
   { find: 'node:crypto', replacement: fileAt('clock/crypto.ts') },
   { find: 'node:timers/promises', replacement: fileAt('clock/timers.ts') },
-  { find: /^(?:\.{1,2}\/)+(?:sealing\/)?sealer\.js$/, replacement: fileAt('world/sealer.ts') },
-  { find: /^(?:\.{1,2}\/)+clock\.js$/, replacement: fileAt('clock/clocks.ts') },
+  { find: /^(?:\.{1,2}\/)+(?:(?:src\/)?sealing\/)?sealer\.js$/, replacement: fileAt('world/sealer.ts') },
+  { find: /^(?:\.{1,2}\/)+(?:src\/)?clock\.js$/, replacement: fileAt('clock/clocks.ts') },
 ];

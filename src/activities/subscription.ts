@@ -117,7 +117,8 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
         if (error instanceof ApplicationFailure && error.nonRetryable) throw error;
         const trouble = toTrouble(error, input.account);
         const message = 'An attempt broke off before its request.';
-        return { kind: 'trouble', trouble: trouble ?? { code: 'upstreamUnavailable', message } };
+        const claim = isClaimed ? {} : { isUnclaimed: true as const };
+        return { kind: 'trouble', trouble: trouble ?? { code: 'upstreamUnavailable', message }, ...claim };
       }
     },
 

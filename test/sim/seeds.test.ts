@@ -28,6 +28,14 @@ const played: Record<string, { count: number; mustMeet: readonly string[] }> = {
   order: { count: 200, mustMeet: [...anywhere, ...rarely, ...ofOrders] },
   ride: { count: 200, mustMeet: [...anywhere, ...rarely, 'update', 'cancelRide', 'outcomeUnknown'] },
   call: { count: 200, mustMeet: [...anywhere, 'reset', 'cancel', 'terminate'] },
+  subscription: {
+    count: 200,
+    mustMeet: [
+      ...[...anywhere, 'ingressKilled', 'reset', 'cancel', 'terminate', 'end', 'rotate', 'move', 'route', 'discard'],
+      ...['accepted', 'parked', 'unchecked', 'ended'].map((outcome) => `service: ${outcome}`),
+      ...['accepted', 'wrongSecret', 'notJson', 'notFound', 'ended'].map((outcome) => `stranger: ${outcome}`),
+    ],
+  },
   account: {
     count: 20,
     mustMeet: [...anywhere, 'continuedAsNew', 'watchCancelled', 'watchTerminated', 'watchReset'],

@@ -6,7 +6,7 @@ import { createDeliveryAttempts } from './attempts.js';
 import { createDeliveryLedger } from './ledger.js';
 import type { DeliveryReport, DeliveryRequest } from './requests.js';
 import { plannedDeliveries, sendAll } from './runs.js';
-import { createDeliverySender } from './sender.js';
+import type { DeliverySender } from './sender.js';
 import { type DeliveryChange, type DeliverySettings, defaultDeliverySettings } from './settings.js';
 import { drawnHeader } from './signature.js';
 import { createDeliveryWriter, type Tidings, type WriterPorts } from './writer.js';
@@ -14,6 +14,7 @@ import { createDeliveryWriter, type Tidings, type WriterPorts } from './writer.j
 export interface DeliveryPorts extends Pick<WriterPorts, 'productOf'> {
   orders: OrderBook;
   subscribers: SubscriberBook;
+  sender: DeliverySender;
   /** When the service calculates the receipt of an order that has just taken this status, from now on, in milliseconds; none: it has none. */
   receiptTimes(status: string): readonly number[];
   speed: number;
@@ -27,13 +28,12 @@ export type Deliveries = ReturnType<typeof createDeliveries>;
 
 /** The part of the service that sends deliveries to subscribers: changes of business orders and of their receipts. */
 export function createDeliveries(ports: DeliveryPorts) {
-  const { orders, subscribers, receiptTimes, productOf, speed, random, change } = ports;
+  const { orders, subscribers, sender, receiptTimes, productOf, speed, random, change } = ports;
   const atFirst: DeliverySettings = { ...defaultDeliverySettings, signatureHeader: drawnHeader(random) };
   let current = changed(atFirst, change);
   const settings = (): DeliverySettings => current;
   const ledger = createDeliveryLedger();
   const writer = createDeliveryWriter({ settings, productOf });
-  const sender = createDeliverySender();
   const attempts = createDeliveryAttempts({ settings, ledger, sender, speed, findSubscriber: subscribers.find });
   const reports = new Set<NodeJS.Timeout>();
 

@@ -72,6 +72,10 @@ function createReader(query: string) {
       const value = text(next());
       return operator === '=' ? (run) => fieldOf(run, field) === value : (run) => fieldOf(run, field) !== value;
     }
+    if (operator === 'STARTS_WITH') {
+      const start = text(next());
+      return (run) => fieldOf(run, field)?.startsWith(start) ?? false;
+    }
     if (operator === 'IS') {
       const isNot = is('NOT');
       if (isNot) next();

@@ -27,10 +27,12 @@ function secretsInHistories({ world: { service, namespace } }: Course): string[]
 const tokenLifetimeMs = 899_000;
 const renewedAheadMs = 60_000;
 
-/** More tokens than the lifetimes and the disturbances of a course explain. */
-function tooManyTokens({ world: { service }, startedAt, endedAt, plan }: Course): string[] {
+/** More tokens than the lifetimes and the disturbances of a course explain. Each scope has a token of its own. */
+function tooManyTokens({ world: { service, namespace }, startedAt, endedAt, plan }: Course): string[] {
   const { tokensIssued } = service.state.ledger.counts();
-  const lifetimes = Math.ceil((endedAt - startedAt) / (tokenLifetimeMs - renewedAheadMs)) + 1;
+  const leases = namespace.all().filter(({ type }) => type === 'accessToken');
+  const scopes = new Set(leases.map(({ workflowId }) => workflowId)).size;
+  const lifetimes = scopes * (Math.ceil((endedAt - startedAt) / (tokenLifetimeMs - renewedAheadMs)) + 1);
   return tokensIssued > lifetimes + 8 * plan.disturbances.length
     ? [`${tokensIssued} tokens in ${lifetimes} lifetimes`]
     : [];

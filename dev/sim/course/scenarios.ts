@@ -3,6 +3,7 @@ import { callScenario } from './call/scenario.js';
 import { orderScenario } from './order/scenario.js';
 import { rideScenario } from './ride/scenario.js';
 import { type Searchable, searchable } from './search.js';
+import { subscriptionScenario } from './subscription/scenario.js';
 
 /** By the name that `npm run sim` takes. */
 export const scenarios: Readonly<Record<string, Searchable>> = {
@@ -10,4 +11,5 @@ export const scenarios: Readonly<Record<string, Searchable>> = {
   ride: searchable(rideScenario),
   account: searchable(accountScenario),
   call: searchable(callScenario),
+  subscription: searchable(subscriptionScenario),
 };

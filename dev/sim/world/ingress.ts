@@ -1,16 +1,22 @@
-// The ingress from the journal on: the real forwarder with the real delivery port. HTTP and signatures are left out.
+// The ingress without its sockets: the real intake and the real forwarder, with a simulated journal between them.
 import { Client, type ConnectionLike } from '@temporalio/client';
+import type { WorkerConfig } from '../../../src/config.js';
 import type { Delivery, DeliveryNotice } from '../../../src/domain/delivery.js';
 import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import { createForwarder, type ForwarderOptions } from '../../../src/webhooks/forward/forwarder.js';
+import { createDirectForwarding, createStarts, type Starts } from '../../../src/webhooks/forward/routing.js';
+import type { IntakeAnswer } from '../../../src/webhooks/intake.js';
 import type { JournalKey } from '../../../src/webhooks/journal/disk.js';
+import type { DeliveryMessage } from '../../sandbox/delivery/writer.js';
 import { Process } from '../clock/process.js';
 import type { Scheduler } from '../clock/scheduler.js';
+import { createIntakeOf, type Intake } from './intake.js';
 
 export interface IngressParts {
   scheduler: Scheduler;
-  taskQueue: string;
+  config: WorkerConfig;
   connect: (process: Process) => ConnectionLike;
+  onProblem: (problem: string) => void;
 }
 
 /** Milliseconds for a write to the disk. */
@@ -18,8 +24,10 @@ const diskMs = 3;
 const entriesPerRead = 5_000;
 
 export class Ingress {
-  /** Deliveries that were acknowledged. */
+  /** Deliveries that are in the journal or were there. */
   readonly acknowledged: { delivery: Delivery; at: number }[] = [];
+  /** Ids of the deliveries that wait for a person, or did. */
+  readonly parked = new Set<string>();
   /** Ids of the deliveries that Temporal has taken. */
   readonly #taken = new Set<string>();
   /** How many more it has taken without their ids: of a flood, one delivery stands for several. */
@@ -28,6 +36,7 @@ export class Ingress {
   /** Outlives the process, like a disk. */
   readonly #journal = new Map<number, { key: JournalKey; delivery: Delivery }>();
   #process: Process | null = null;
+  #intake: Intake | null = null;
   #onAppend: (key: JournalKey | null) => void = () => undefined;
   #seq = 0;
   #started = 0;
@@ -51,16 +60,20 @@ export class Ingress {
     return missing.length > this.#represented ? missing : [];
   }
 
-  /** A delivery arrives. The service does not repeat one that is not acknowledged. */
+  /** A delivery arrives that the intake admits. The service does not repeat one that is not acknowledged. */
   receive(delivery: Delivery): void {
     const process = this.#process;
-    process?.after(diskMs, () => {
-      this.#seq += 1;
-      const key: JournalKey = [this.#seq, delivery.account, delivery.eventType, delivery.orderId ?? ''];
-      this.#journal.set(this.#seq, { key, delivery });
-      this.acknowledged.push({ delivery, at: this.#parts.scheduler.now });
-      this.#onAppend(key);
-    });
+    if (process) void this.#append(process, delivery);
+  }
+
+  /** A request arrives, signature and all. Calls `answered` with the answer, or never if the process dies. */
+  request(message: DeliveryMessage, answered: (answer: IntakeAnswer) => void): void {
+    const intake = this.#intake;
+    this.#process?.enter(() => void intake?.take(message).then(answered));
+  }
+
+  get isUp(): boolean {
+    return this.#process !== null;
   }
 
   /** Kills the process. Another one starts after `restMs`. Returns false if there is none. */
@@ -68,38 +81,70 @@ export class Ingress {
     if (!this.#process) return false;
     this.#process.kill();
     this.#process = null;
+    this.#intake = null;
     this.#onAppend = () => undefined;
     this.#parts.scheduler.after(restMs, () => this.#start());
     return true;
   }
 
   #start(): void {
-    const { scheduler, taskQueue, connect } = this.#parts;
+    const { scheduler, connect } = this.#parts;
     this.#started += 1;
     const process = new Process(`ingress-${this.#started}`, scheduler);
     this.#process = process;
-    const note = (deliveries: readonly DeliveryNotice[]): void => {
+    process.enter(() => this.#assemble(process, connect(process)));
+  }
+
+  #assemble(process: Process, connection: ConnectionLike): void {
+    const { config, onProblem } = this.#parts;
+    const { taskQueue, accounts, newOrdersAtOnce, parkedAtMost } = config;
+    const client = new Client({ connection, identity: process.name });
+    const untracked = (account: string) => accounts.find(({ name }) => name === account)?.untracked ?? 'ignore';
+    const port = createDeliveryPort({ client, taskQueue, untracked });
+    const starts = createStarts({ port, newOrdersAtOnce, parkedAtMost });
+    const keep = (delivery: Delivery): Promise<void> =>
+      forwarder.hasRoomFor(delivery) ? this.#append(process, delivery) : forward(delivery);
+    const onFailure = (error: unknown): void => onProblem(`${process.name} failed a request: ${error}`);
+    this.#intake = createIntakeOf({ config, port, keep, onFailure });
+    const routing = { port: this.#noting(starts), check: this.#intake?.check ?? (async () => null) };
+    const forward = createDirectForwarding(routing);
+    const forwarder = createForwarder({ ...routing, journal: this.#openJournal(process), room: starts.room });
+    forwarder.start();
+  }
+
+  /** Notes the deliveries that Temporal takes. */
+  #noting({ toRun, park }: Starts): Pick<Starts, 'toRun' | 'park'> {
+    const note = (deliveries: readonly Pick<DeliveryNotice, 'deliveryId' | 'standsFor'>[]): void => {
       for (const { deliveryId, standsFor = 1 } of deliveries) {
         this.#taken.add(deliveryId);
         this.#represented += standsFor - 1;
       }
     };
-    process.enter(() => {
-      const client = new Client({ connection: connect(process), identity: process.name });
-      const { toRun, park } = createDeliveryPort({ client, taskQueue, untracked: () => 'follow' });
-      const forwarder = createForwarder({
-        journal: this.#openJournal(process),
-        port: {
-          async toRun(about, deliveries) {
-            const result = await toRun(about, deliveries);
-            note(deliveries);
-            return result;
-          },
-          park,
-        },
-        check: async () => null,
+    const { parked } = this;
+    return {
+      async toRun(about, deliveries) {
+        const result = await toRun(about, deliveries);
+        note(deliveries);
+        return result;
+      },
+      async park(delivery) {
+        await park(delivery);
+        note([delivery]);
+        parked.add(delivery.deliveryId);
+      },
+    };
+  }
+
+  #append(process: Process, delivery: Delivery): Promise<void> {
+    return new Promise((resolve) => {
+      process.after(diskMs, () => {
+        this.#seq += 1;
+        const key: JournalKey = [this.#seq, delivery.account, delivery.eventType, delivery.orderId ?? ''];
+        this.#journal.set(this.#seq, { key, delivery });
+        this.acknowledged.push({ delivery, at: this.#parts.scheduler.now });
+        this.#onAppend(key);
+        resolve();
       });
-      forwarder.start();
     });
   }
 

@@ -5,6 +5,7 @@ import type { RideInterface } from '../../../src/domain/account.js';
 import type { AccountName, OrderId } from '../../../src/domain/keys.js';
 import { RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import type { ApiReply, ApiRequest, Http } from '../../../src/ride-api/http.js';
+import type { DeliverySender } from '../../sandbox/delivery/sender.js';
 import type { Endpoint } from '../../sandbox/endpoint.js';
 import { statusAt } from '../../sandbox/order/orders.js';
 import { createSandboxState, type SandboxOptions, type SandboxState } from '../../sandbox/sandbox-state.js';
@@ -35,8 +36,12 @@ export const isTokenRequest = (url: string): boolean => url.endsWith('/oauth/tok
 /** How long a caller waits for a missing answer. */
 const silentMs = 20_000;
 
-export function createService(process: Process, wire: Wire, options: SandboxOptions = {}): Service {
-  const state = process.enter(() => createSandboxState(options));
+export function createService(
+  process: Process,
+  wire: Wire,
+  { sandbox, sender }: { sandbox: SandboxOptions; sender: DeliverySender },
+): Service {
+  const state = process.enter(() => createSandboxState(sandbox, sender));
   const routes = serviceEndpoints(state).map((endpoint) => ({ endpoint, path: patternOf(endpoint.url) }));
   const answer = async (request: ApiRequest): Promise<ApiReply> => {
     const url = new URL(request.url);

@@ -15,7 +15,8 @@ export const workerConfig = (more: Record<string, string> = {}): WorkerConfig =>
     FARETRAIL_POLL_RESERVED_MS: '300000',
     FARETRAIL_POLL_PUSHED_MS: '300000',
     FARETRAIL_TASK_QUEUE: 'rides',
-    FARETRAIL_SEALING_KEYS: `k1:${Buffer.alloc(32).toString('base64url')}`,
+    FARETRAIL_SEALING_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64url')}`,
+    FARETRAIL_WEBHOOK_KEYS: `w1:${Buffer.alloc(32, 2).toString('base64url')}`,
     ...more,
   });
 

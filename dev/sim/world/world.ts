@@ -1,6 +1,7 @@
 import { Client } from '@temporalio/client';
 import type { WorkerConfig } from '../../../src/config.js';
 import { payloadConverter } from '../../../src/sealing/payload-converter.js';
+import type { DeliverySender } from '../../sandbox/delivery/sender.js';
 import type { SandboxOptions } from '../../sandbox/sandbox-state.js';
 import { createConnection } from '../client/connection.js';
 import { Process } from '../clock/process.js';
@@ -9,6 +10,7 @@ import type { Code } from '../sdk/run.js';
 import type { Execution } from '../server/execution.js';
 import { grpcError } from '../server/grpc.js';
 import { Namespace } from '../server/namespace.js';
+import { createDeliveryWire, type DeliveryWire } from './delivery-wire.js';
 import type { FleetParts } from './fleet.js';
 import { Ingress } from './ingress.js';
 import { Interference } from './interference.js';
@@ -34,6 +36,7 @@ export interface World {
   service: Service;
   workers: Workers;
   ingress: Ingress;
+  deliveries: DeliveryWire;
   receivers: Receivers;
   interference: Interference;
   /** Runs code in the process of the service, with its clock and timers. */
@@ -53,8 +56,15 @@ export function createWorld(seed: number, options: WorldOptions): World {
   const interference = new Interference(scheduler);
   const receivers = new Receivers(scheduler);
   const problems: string[] = [];
+  const onProblem = (problem: string): void => void problems.push(problem);
   const serviceProcess = new Process('service', scheduler);
-  const service = createService(serviceProcess, { latencyMs: () => scheduler.between(5, 100), interference }, sandbox);
+  const latencyMs = () => scheduler.between(5, 100);
+  const deliveries = createDeliveryWire({ scheduler, ingress: () => ingress, latencyMs });
+  const sender: DeliverySender = {
+    post: (message, timeoutMs) => deliveries.send(serviceProcess, message, { from: 'service', timeoutMs }),
+    close: async () => undefined,
+  };
+  const service = createService(serviceProcess, { latencyMs, interference }, { sandbox, sender });
   const ask = async (execution: Execution, name: string) => {
     const { reachable } = workers;
     if (!reachable) throw grpcError('DEADLINE_EXCEEDED', 'no worker answers queries');
@@ -76,10 +86,10 @@ export function createWorld(seed: number, options: WorldOptions): World {
     maxCachedRuns: 100,
     latencyMs: (what) =>
       what === 'workflowTask' && scheduler.chance(slowShare) ? scheduler.between(100, 3_000) : scheduler.between(1, 20),
-    onProblem: (problem) => void problems.push(problem),
+    onProblem,
   };
   const workers = new Workers(parts, count);
-  const ingress = new Ingress({ scheduler, taskQueue: config.taskQueue, connect });
+  const ingress = new Ingress({ scheduler, config, connect, onProblem });
   const caller = new Process('caller', scheduler);
   const client = new Client({ connection: connect(caller), identity: 'caller' });
   return {
@@ -88,6 +98,7 @@ export function createWorld(seed: number, options: WorldOptions): World {
     service,
     workers,
     ingress,
+    deliveries,
     receivers,
     interference,
     problems,

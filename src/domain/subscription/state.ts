@@ -71,7 +71,7 @@ export interface SubscriptionState extends SubscriptionKey {
   unverified?: Attention;
   /** Failed requests in a row; null: the last one did not surely fail. */
   streak: FailureStreak | null;
-  /** Requests so far, in the whole chain of runs. */
+  /** The number of the last request, in the whole chain of runs. */
   requests: number;
   unclearInRow: number;
   /** What the watch of the account has counted; those that matter. */
@@ -256,7 +256,7 @@ export interface SubscriptionAddress extends SubscriptionKey {
 
 /** A request for a subscription. */
 export interface CreateSubscriberInput extends SubscriptionAddress {
-  /** No two requests of the chain of runs have the same one. */
+  /** Two requests of the chain of runs have the same one only if the first was surely not sent. */
   number: number;
 }
 
@@ -271,8 +271,12 @@ export type SubscribingOutcome =
   | ({ kind: 'registered' } & Registration)
   /** The service may have registered it, and its secret is lost: the run must ask for another address. */
   | { kind: 'unclear'; message: string }
-  /** The service surely did not register it. The run may request the same address again. */
-  | { kind: 'trouble'; trouble: ReadTrouble };
+  /**
+   * The service surely did not register it. The run may request the same address again. `isUnclaimed`: this activity has
+   * not claimed the number of its request, which another one may have claimed before a reset of the run. Releases up to
+   * 0.2.0 do not say it.
+   */
+  | { kind: 'trouble'; trouble: ReadTrouble; isUnclaimed?: true };
 
 /** A subscriber to remove; its id is null if it is unknown. */
 export interface RemoveSubscriberInput extends SubscriptionAddress {

@@ -218,7 +218,11 @@ async function record(run: Subscribing, outcome: SubscribingOutcome, isOutdated:
   switch (outcome.kind) {
     case 'trouble': {
       const known = { shown: attentionOf(state)?.code ?? null, now: Date.now(), random: Math.random() };
-      run.state = { ...state, streak: streakAfter(state.streak, outcome.trouble, known) };
+      // Before a reset another activity may have claimed this number, and subscribed this address. Then the next
+      // request must find that claim.
+      const keepsNumber = outcome.isUnclaimed === true && patched('unclaimed-requests-keep-their-number');
+      const requests = keepsNumber ? state.requests - 1 : state.requests;
+      run.state = { ...state, requests, streak: streakAfter(state.streak, outcome.trouble, known) };
       return;
     }
     case 'unclear':

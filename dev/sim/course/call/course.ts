@@ -1,6 +1,7 @@
 // Plays a plan for calls, and collects what the judge needs to know.
-import type { AccountName } from '../../../../src/domain/keys.js';
+import type { AccountName, OrderId } from '../../../../src/domain/keys.js';
 import { businessCallStart } from '../../../../src/temporal/starts.js';
+import { NewOrderSchema } from '../../../sandbox/ride/body.js';
 import type { Execution } from '../../server/execution.js';
 import { createWorld, type World } from '../../world/world.js';
 import { resetTo } from '../operator.js';
@@ -12,6 +13,8 @@ import type { CallPlan, PlannedCall } from './plan.js';
 /** A call that was started. */
 export interface PlayedCall extends PlannedCall {
   workflowId: string;
+  /** The order that it changes or cancels. */
+  orderId: OrderId | null;
   /** Oldest first. */
   runs: readonly Execution[];
   met: ReadonlySet<string>;
@@ -22,7 +25,9 @@ export interface CallCourse extends Course {
   calls: readonly PlayedCall[];
 }
 
-const account = 'business' as AccountName;
+export const account = 'business' as AccountName;
+export const change = { note_to_driver: 'Ring twice' };
+
 export async function runCallCourse(plan: CallPlan, parts: CourseParts): Promise<CallCourse> {
   const world = createWorld(plan.seed, { ...parts, watch: 'model' });
   const { scheduler, namespace } = world;
@@ -47,14 +52,25 @@ function begin(
   { call, key }: { call: PlannedCall; key: string },
 ): Omit<PlayedCall, 'runs'> {
   const { operation, startsMs, deeds } = call;
-  const input = { account, operation, key, ...(operation === 'createOrder' ? { body: rideBody } : {}) };
+  const orderId = operation === 'updateOrder' || operation === 'cancelOrder' ? addOrder(world) : null;
+  const body = { createOrder: rideBody, updateOrder: change, cancelOrder: undefined, companySettings: undefined };
+  const about = orderId === null ? {} : { orderId };
+  const input = { account, operation, key, body: body[operation], ...about };
   const start = businessCallStart(input, taskQueue);
   const met = new Set<string>();
   world.scheduler.after(startsMs, () => {
     world.asCaller(({ workflow }) => void persistently(world, () => workflow.start('businessCall', start)));
     scheduleDeeds(world, deeds, met, (deed) => act(world, start.workflowId, deed));
   });
-  return { ...call, workflowId: start.workflowId, met };
+  return { ...call, workflowId: start.workflowId, orderId, met };
+}
+
+/** Adds an order that can be changed at any time. */
+function addOrder({ service, asService }: World): OrderId {
+  const { rides, rideSettings } = service.state;
+  const script = [{ status: 'Reserved', afterMs: 0 }];
+  const order = NewOrderSchema.parse(rideBody);
+  return asService(() => rides.add(order, Buffer.alloc(0), undefined, { ...rideSettings, script })).orderId as OrderId;
 }
 
 /** Returns false if there is nothing to act on. */

@@ -1,4 +1,4 @@
-// Random plans for business calls: creates, and calls that change nothing.
+// Random plans for business calls: creates, changes, cancels, and calls that change nothing.
 import fc from 'fast-check';
 import { anyDisturbance, type Disturbance, disturbanceLines } from '../disturbances.js';
 import { anyEnd, anyReset, minute, type OperatorDeed, operatorTexts } from '../draws.js';
@@ -6,9 +6,11 @@ import { timetable } from '../in-words.js';
 import type { Plan } from '../scenario.js';
 import { shorter } from '../search.js';
 
+const operations = ['createOrder', 'createOrder', 'updateOrder', 'cancelOrder', 'companySettings'] as const;
+
 export interface PlannedCall {
   startsMs: number;
-  operation: 'createOrder' | 'companySettings';
+  operation: (typeof operations)[number];
   /** Actions of operators. Their times count from the start of the call. */
   deeds: OperatorDeed[];
 }
@@ -25,7 +27,7 @@ const anyDeed = (afterMs: fc.Arbitrary<number>): fc.Arbitrary<OperatorDeed> =>
 
 const anyCall: fc.Arbitrary<PlannedCall> = fc.record({
   startsMs: fc.integer({ min: 0, max: withinMs }),
-  operation: fc.constantFrom<PlannedCall['operation']>('createOrder', 'createOrder', 'companySettings'),
+  operation: fc.constantFrom(...operations),
   deeds: fc.array(anyDeed(fc.integer({ min: 0, max: 5 * minute })), { maxLength: 1 }),
 });
 

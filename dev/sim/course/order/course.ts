@@ -44,15 +44,22 @@ export interface BegunOrder {
   end: (played: PlayedOut) => OrderCourse;
 }
 
+interface OrderOptions {
+  orderId: OrderId;
+  taskQueue: string;
+  /** The service announces the changes to its subscribers, whatever the plan says of deliveries. */
+  isAnnounced?: boolean;
+}
+
 /** Schedules everything in the plan except for the disturbances. */
 export function beginOrder(
   world: World,
   plan: OrderPlan,
-  { orderId, taskQueue }: { orderId: OrderId; taskQueue: string },
+  { orderId, taskQueue, isAnnounced = false }: OrderOptions,
 ): BegunOrder {
   const { scheduler, namespace, ingress } = world;
   const startedAt = scheduler.now;
-  const statuses = addOrder(world, plan, orderId);
+  const statuses = addOrder(world, plan, { orderId, isAnnounced });
   const workflowId = followOrderId({ account, orderId });
   const receiverFailsUntil = letFail(world, receiverOf(orderId), plan.receiver);
   let requestedAt: number | null = null;
@@ -128,7 +135,11 @@ async function endByMistake(
   await persistently(world, () => followAgain({ account, orderId }, { again: true }));
 }
 
-function addOrder(world: World, { changes, end }: OrderPlan, orderId: OrderId): OrderCourse['statuses'] {
+function addOrder(
+  world: World,
+  { changes, end }: OrderPlan,
+  { orderId, isAnnounced }: { orderId: OrderId; isAnnounced: boolean },
+): OrderCourse['statuses'] {
   const { scheduler } = world;
   const statuses = [{ status: 'Pending', at: scheduler.now }];
   let afterMs = 0;
@@ -136,14 +147,14 @@ function addOrder(world: World, { changes, end }: OrderPlan, orderId: OrderId): 
     afterMs += change.afterMs;
     const { status, sending } = change;
     statuses.push({ status, at: scheduler.now + afterMs });
-    for (let copy = 0; copy < sending.times; copy += 1)
+    for (let copy = 0; copy < sending.times && !isAnnounced; copy += 1)
       scheduler.after(afterMs + sending.lateMs + copy, () =>
         world.ingress.receive(deliveryOf(world, orderId, { name: index, status })),
       );
   });
   const script = statuses.map(({ status, at }) => ({ status, afterMs: at - scheduler.now }));
   world.asService(() =>
-    world.service.state.orders.add({ interface: 'business', orderId, script }, { isCreated: false }),
+    world.service.state.orders.add({ interface: 'business', orderId, script }, { isCreated: isAnnounced }),
   );
   return statuses;
 }

@@ -41,7 +41,7 @@ const isBrokenOff = ({ met }: OrderCourse): boolean => ['stop', 'cancel', 'termi
 const trailOf = (run: Execution | undefined): OrderTrail | null => resultOf<OrderTrail>(run);
 
 /** The deliveries that reached a run, by the signals in its history. */
-const deliveredTo = (events: readonly Event[]): string[] =>
+export const deliveredTo = (events: readonly Event[]): string[] =>
   events.flatMap((event) => {
     const signal = attributesOf(event, 'workflowExecutionSignaled');
     if (signal?.signalName !== 'deliveryReceived') return [];
@@ -73,8 +73,12 @@ const readsOf = ({ world, orderId }: OrderCourse): number[] =>
     return isRead ? [Date.parse(entry.at)] : [];
   });
 
-const acknowledgedOf = ({ world, orderId }: OrderCourse) =>
-  world.ingress.acknowledged.filter(({ delivery }) => delivery.orderId === orderId);
+/** Without those that a person has to place. */
+const acknowledgedOf = ({ world: { ingress }, orderId }: OrderCourse) =>
+  ingress.acknowledged.filter(({ delivery }) => {
+    const isAbout = delivery.orderId === orderId && delivery.eventType === 'status_changed';
+    return isAbout && !ingress.parked.has(delivery.deliveryId);
+  });
 
 function deliveriesNotRead(course: OrderCourse): string[] {
   if (isBrokenOff(course)) return [];

@@ -170,12 +170,12 @@ export function beginText({ isRequested, limits, receiver }: OrderStory): string
   ].join('; ');
 }
 
-/** The life of an order in words. */
-export function storyLines({ changes, end, deeds }: OrderStory): Line[] {
+/** The life of an order in words. `isAnnounced`: the service announces the changes, whatever the plan says of deliveries. */
+export function storyLines({ changes, end, deeds }: OrderStory, { isAnnounced = false } = {}): Line[] {
   let atMs = 0;
   const becomes = [...changes, end].map(({ afterMs, status, sending }) => {
     atMs += afterMs;
-    return { atMs, text: `the order becomes ${status}; ${sendingText(sending)}` };
+    return { atMs, text: `the order becomes ${status}${isAnnounced ? '' : `; ${sendingText(sending)}`}` };
   });
   return [...becomes, ...deeds.map((deed) => ({ atMs: deed.atMs, text: deedText(deed) }))];
 }
