@@ -2,6 +2,7 @@
 // end the watch of the account.
 import type { WorkflowHandle } from '@temporalio/client';
 import fc from 'fast-check';
+import { pauseActivity, resetActivity, unpauseActivity } from '../server/activity-operations.js';
 import { leavesWithinMs } from '../world/fleet.js';
 import type { Period } from '../world/interference.js';
 import type { World } from '../world/world.js';
@@ -15,6 +16,9 @@ export type Disturbance = { atMs: number } & (
   | { kind: 'workerReplaced'; overlapMs: number }
   | { kind: 'clockJumps'; byMs: number }
   | { kind: 'tokensRevoked' }
+  /** `which`: 0 for the first of the pending activities, 1 for the last. */
+  | { kind: 'activityPaused'; which: number; forMs: number }
+  | { kind: 'activityReset'; which: number }
   | { kind: 'watchCancelled' | 'watchTerminated' }
   /** `which`: 0 for the first workflow task, 1 for the last. */
   | { kind: 'watchReset'; which: number }
@@ -22,6 +26,7 @@ export type Disturbance = { atMs: number } & (
 );
 
 const anyShare = fc.constantFrom(0.05, 0.3, 0.8, 1);
+const anyPlace = fc.double({ min: 0, max: 1, noNaN: true });
 const forMs = fc.integer({ min: second, max: 10 * minute });
 const restMs = fc.integer({ min: 50, max: minute });
 
@@ -49,6 +54,8 @@ export const anyDisturbance = (withinMs: number): fc.Arbitrary<Disturbance> => {
       }),
     },
     { weight: 1, arbitrary: fc.record({ atMs, kind: kind('tokensRevoked') }) },
+    { weight: 1, arbitrary: fc.record({ atMs, kind: kind('activityPaused'), which: anyPlace, forMs }) },
+    { weight: 1, arbitrary: fc.record({ atMs, kind: kind('activityReset'), which: anyPlace }) },
     {
       weight: 3,
       arbitrary: fc.record({
@@ -82,7 +89,7 @@ export const anyWatchDisturbance = (withinMs: number): fc.Arbitrary<Disturbance>
   const atMs = fc.integer({ min: 0, max: withinMs });
   return fc.oneof(
     fc.record({ atMs, kind: fc.constantFrom('watchCancelled', 'watchTerminated') }),
-    fc.record({ atMs, kind: kind('watchReset'), which: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    fc.record({ atMs, kind: kind('watchReset'), which: anyPlace }),
   );
 };
 
@@ -100,6 +107,18 @@ const begin: {
     service.state.tokens.revoke();
     return true;
   },
+  activityPaused(world, { which, forMs: length }) {
+    const { namespace } = world;
+    const found = pendingActivity(world, which);
+    if (found) pauseActivity(found.activity);
+    if (found) namespace.scheduler.after(length, () => unpauseActivity(namespace, found.execution, found.activity));
+    return found !== undefined;
+  },
+  activityReset(world, { which }) {
+    const found = pendingActivity(world, which);
+    if (found) resetActivity(world.namespace, found.execution, found.activity);
+    return found !== undefined;
+  },
   watchCancelled: (world) => ofWatch(world, (handle) => handle.cancel()),
   watchTerminated: (world) => ofWatch(world, (handle) => handle.terminate('enough')),
   watchReset(world, { which }) {
@@ -111,6 +130,17 @@ const begin: {
     return true;
   },
 };
+
+/** An activity that nobody has cancelled. */
+function pendingActivity({ namespace }: World, which: number) {
+  const all = namespace
+    .all()
+    .flatMap((execution) =>
+      execution.isOpen ? [...execution.activities.values()].map((activity) => ({ execution, activity })) : [],
+    );
+  const pending = all.filter(({ activity }) => activity.cancelRequestedId === null);
+  return pending[Math.min(pending.length - 1, Math.floor(which * pending.length))];
+}
 
 const openWatch = ({ namespace }: World) =>
   namespace.all().find(({ type, isOpen }) => type === 'accountWatch' && isOpen);
@@ -133,12 +163,14 @@ export function lastsMs(disturbance: Disturbance): number {
       return disturbance.restMs;
     case 'workerPaused':
     case 'workerCutOff':
+    case 'activityPaused':
     case 'callsFail':
       return disturbance.forMs;
     case 'workerReplaced':
       return disturbance.overlapMs + leavesWithinMs;
     case 'clockJumps':
     case 'tokensRevoked':
+    case 'activityReset':
     case 'watchCancelled':
     case 'watchTerminated':
     case 'watchReset':
@@ -160,6 +192,8 @@ const inWords: { [Kind in Disturbance['kind']]: (about: Extract<Disturbance, { k
   workerCutOff: ({ forMs: length }) => `the worker does not reach Temporal for ${durationText(length)}`,
   workerReplaced: ({ overlapMs }) =>
     `another worker starts; a worker is told to leave after ${durationText(overlapMs)}`,
+  activityPaused: ({ forMs: length }) => `an operator pauses an activity for ${durationText(length)}`,
+  activityReset: () => 'an operator resets an activity',
   watchCancelled: () => 'an operator cancels the watch of the account',
   watchTerminated: () => 'an operator terminates the watch of the account',
   watchReset: () => 'an operator resets the watch of the account',

@@ -33,6 +33,7 @@ export function scheduleActivity(
     attempt: 1,
     state: 'scheduled',
     stamp: 1,
+    starts: 0,
     startedMs: 0,
     startedBy: null,
     heartbeat: null,
@@ -40,6 +41,7 @@ export function scheduleActivity(
     lastFailure: null,
     cancelRequestedId: null,
     isPaused: false,
+    isReset: false,
   };
   execution.activities.set(scheduledId, activity);
   offer(namespace, execution, activity);
@@ -73,16 +75,18 @@ export function offer(namespace: Namespace, execution: Execution, activity: Pend
 }
 
 function start(namespace: Namespace, execution: Execution, activity: PendingActivity, poller: Poller): void {
-  const { stamp, startToCloseMs, heartbeatMs } = activity;
+  const { startToCloseMs, heartbeatMs, attempt } = activity;
   const { scheduler } = namespace;
   execution.activityAttempts += 1;
+  const starts = activity.starts + 1;
   Object.assign(activity, {
     state: 'started',
+    starts,
     startedMs: scheduler.now,
     startedBy: poller,
     heartbeatMsAt: scheduler.now,
   });
-  const isMine = () => isPending(execution, activity) && activity.stamp === stamp && activity.state === 'started';
+  const isMine = () => isPending(execution, activity) && activity.starts === starts && activity.state === 'started';
   if (Number.isFinite(startToCloseMs))
     scheduler.after(startToCloseMs, () => {
       if (isMine()) timeOut(namespace, execution, activity, 'START_TO_CLOSE');
@@ -94,19 +98,34 @@ function start(namespace: Namespace, execution: Execution, activity: PendingActi
     else scheduler.after(heartbeatMs - silentMs, listen);
   };
   listen();
-  namespace.matching.handActivity(poller, { execution, activity, stamp });
+  namespace.matching.handActivity(poller, { execution, activity, starts, attempt });
 }
 
-/** Is this attempt still running, as far as the server knows? */
-const isAwaited = ({ execution, activity, stamp }: StartedActivity): boolean =>
-  isPending(execution, activity) && activity.stamp === stamp && activity.state === 'started';
+/** Is this attempt still running, as far as the server knows? After a reset it has another number, and is unknown. */
+const isAwaited = ({ execution, activity, starts, attempt }: StartedActivity): boolean =>
+  isPending(execution, activity) &&
+  activity.starts === starts &&
+  activity.attempt === attempt &&
+  activity.state === 'started';
 
-/** Returns false if the attempt is over or should be cancelled. */
-export function heartbeat(namespace: Namespace, started: StartedActivity, details: Payload[]): boolean {
-  if (!isAwaited(started)) return false;
-  started.activity.heartbeat = details;
-  started.activity.heartbeatMsAt = namespace.scheduler.now;
-  return started.activity.cancelRequestedId === null;
+/** The answer to a heartbeat: why the attempt has to end, if it has to. */
+export interface HeartbeatAnswer {
+  notFound?: true;
+  cancelRequested?: boolean;
+  paused?: boolean;
+  reset?: boolean;
+}
+
+export function heartbeat(namespace: Namespace, started: StartedActivity, details: Payload[]): HeartbeatAnswer {
+  if (!isAwaited(started)) return { notFound: true };
+  const { activity } = started;
+  activity.heartbeat = details;
+  activity.heartbeatMsAt = namespace.scheduler.now;
+  return {
+    cancelRequested: activity.cancelRequestedId !== null,
+    paused: activity.isPaused,
+    reset: activity.isReset,
+  };
 }
 
 export function completeActivity(namespace: Namespace, started: StartedActivity, result: Payload | undefined): void {
@@ -182,6 +201,7 @@ function retryOrEnd(
   if (typeof next === 'number') {
     const wasStarted = activity.state === 'started';
     activity.lastFailure = failure;
+    activity.isReset = false;
     activity.attempt += wasStarted ? 1 : 0;
     activity.stamp += 1;
     activity.state = 'backoff';

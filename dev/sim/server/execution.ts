@@ -58,8 +58,10 @@ export interface PendingActivity extends ActivityOrder {
   attemptMs: number;
   attempt: number;
   state: 'scheduled' | 'started' | 'backoff';
-  /** Changes with each attempt, so that late answers to an earlier attempt are recognised. */
+  /** Changes with each attempt and with most actions of operators, so that earlier offers and waits are recognised. */
   stamp: number;
+  /** How often workers have started it. */
+  starts: number;
   startedMs: number;
   startedBy: Poller | null;
   heartbeat: Payload[] | null;
@@ -67,6 +69,8 @@ export interface PendingActivity extends ActivityOrder {
   lastFailure: ProtoFailure | null;
   cancelRequestedId: number | null;
   isPaused: boolean;
+  /** An operator has reset it during its present attempt. */
+  isReset: boolean;
 }
 
 export interface Timer {
@@ -156,5 +160,7 @@ export interface StartedTask {
 export interface StartedActivity {
   execution: Execution;
   activity: PendingActivity;
-  stamp: number;
+  /** Those of the activity when the worker started it. */
+  starts: number;
+  attempt: number;
 }

@@ -1,5 +1,6 @@
 import type { Info } from '@temporalio/activity';
 import {
+  ApplicationFailure,
   arrayFromPayloads,
   CancelledFailure,
   CompleteAsyncError,
@@ -212,12 +213,13 @@ export class SimulatedWorker implements Worker {
       report(() => completeActivity(namespace, started, payload));
     } catch (error) {
       if (error instanceof CompleteAsyncError) return;
-      if (error instanceof CancelledFailure && attempt.controller.signal.aborted)
-        report(() => reportCancelled(namespace, started));
+      const { details } = attempt;
+      const isCancelled = error instanceof CancelledFailure && details !== undefined;
+      if (isCancelled && !details.reset && !details.paused) report(() => reportCancelled(namespace, started));
       else
         report(() => {
           attempt.flush();
-          failActivity(namespace, started, failureOf(error));
+          failActivity(namespace, started, failureOf(isCancelled ? endedByOperator(details) : error));
         });
     } finally {
       this.#attempts.delete(attempt);
@@ -226,7 +228,7 @@ export class SimulatedWorker implements Worker {
 
   #attemptOf(started: StartedActivity): Attempt {
     const { namespace, process } = this.#parts;
-    const { execution, activity } = started;
+    const { activity } = started;
     const { heartbeatMs } = activity;
     let sentAt = Number.NEGATIVE_INFINITY;
     let next: unknown;
@@ -237,12 +239,11 @@ export class SimulatedWorker implements Worker {
       isWaiting = false;
       const details = [payloadConverter.toPayload(next)];
       this.#send('activity', () => {
-        if (heartbeat(namespace, started, details)) return;
-        if (attempt.controller.signal.aborted) return;
-        attempt.details =
-          execution.isOpen && execution.activities.has(activity.scheduledId)
-            ? { cancelRequested: true }
-            : { notFound: true };
+        const { notFound = false, cancelRequested = false, ...answer } = heartbeat(namespace, started, details);
+        const { paused = false, reset = false } = answer;
+        const mustEnd = notFound || cancelRequested || paused || reset;
+        if (!mustEnd || attempt.controller.signal.aborted) return;
+        attempt.details = { notFound, cancelRequested, paused, reset };
         attempt.controller.abort(new CancelledFailure('CANCELLED'));
       });
     };
@@ -295,6 +296,12 @@ function infoOf({ execution, activity }: StartedActivity): Info {
   };
   return info as unknown as Info;
 }
+
+/** As the SDK reports an attempt that ended because an operator has reset or paused the activity. */
+const endedByOperator = ({ reset }: Record<string, boolean>): ApplicationFailure =>
+  reset
+    ? new ApplicationFailure('Activity reset', 'ActivityReset')
+    : new ApplicationFailure('Activity paused', 'ActivityPause');
 
 const failureOf = (error: unknown): ProtoFailure =>
   failureConverter.errorToFailure(ensureTemporalFailure(error), payloadConverter);
