@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { installTimers } from '../../dev/sim/clock/timers.js';
-import type { OrderPlan } from '../../dev/sim/course/order/plan.js';
-import { orderScenario } from '../../dev/sim/course/order/scenario.js';
+import type { AccountPlan } from '../../dev/sim/course/account/plan.js';
+import { orderScenario } from '../../dev/sim/course/account/scenario.js';
+import type { OrderStory } from '../../dev/sim/course/order/plan.js';
 import type { RidePlan } from '../../dev/sim/course/ride/plan.js';
 import { rideScenario } from '../../dev/sim/course/ride/scenario.js';
 import type { Course, Plan, Scenario } from '../../dev/sim/course/scenario.js';
@@ -43,23 +44,35 @@ const rides: Record<string, Partial<RidePlan>> = {
   },
 };
 
-const order: Omit<OrderPlan, 'seed'> = {
+const order: OrderStory & { startsMs: number } = {
+  startsMs: 0,
   changes: [],
   end: { afterMs: 2 * minute, status: 'Completed', sending: { times: 1, lateMs: 0 } },
   isRequested: true,
   limits: null,
   receiver: null,
   deeds: [],
+};
+const account: Omit<AccountPlan, 'seed'> = {
+  watch: 'model',
+  requestsPerSecond: 16,
+  workers: 1,
+  orders: [order],
   disturbances: [],
 };
 const prompt = { times: 1, lateMs: 0 } as const;
-const orders: Record<string, Partial<OrderPlan>> = {
+const orders: Record<string, Partial<AccountPlan>> = {
   'a read asked for a token every second while token requests timed out': {
-    changes: [
-      { afterMs: 10 * minute, status: 'Confirmed', sending: prompt },
-      { afterMs: 27 * minute, status: 'Driving', sending: prompt },
+    orders: [
+      {
+        ...order,
+        changes: [
+          { afterMs: 10 * minute, status: 'Confirmed', sending: prompt },
+          { afterMs: 27 * minute, status: 'Driving', sending: prompt },
+        ],
+        end: { afterMs: 20 * minute, status: 'Completed', sending: prompt },
+      },
     ],
-    end: { afterMs: 20 * minute, status: 'Completed', sending: prompt },
     disturbances: [
       { kind: 'callsFail', atMs: 36 * minute, forMs: 8 * minute, link: 'service', fails: 'answerLost', share: 1 },
     ],
@@ -94,5 +107,5 @@ function keep<P extends Plan, C extends Course>(
 }
 
 keep(rideScenario, ride, rides);
-keep(orderScenario, order, orders);
+keep(orderScenario, account, orders);
 keep(subscriptionScenario, subscription, subscriptions);

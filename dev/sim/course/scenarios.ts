@@ -1,6 +1,5 @@
-import { accountScenario } from './account/scenario.js';
+import { accountScenario, orderScenario } from './account/scenario.js';
 import { callScenario } from './call/scenario.js';
-import { orderScenario } from './order/scenario.js';
 import { rideScenario } from './ride/scenario.js';
 import { type Searchable, searchable } from './search.js';
 import { subscriptionScenario } from './subscription/scenario.js';

@@ -21,8 +21,9 @@ export interface WatchModelParts {
   serve: (account: AccountName) => () => void;
 }
 
-const heartbeatEveryMs = 20_000;
-const turnsPerLook = 6;
+/** Just above the SDK's pause between two heartbeats, so that each is sent at once. */
+const heartbeatEveryMs = 25_000;
+const turnsPerLook = 4;
 
 export function createWatchModel({ namespace, client, statusOf, serve }: WatchModelParts): ActivityFunctions {
   const openRuns = (account: AccountName) =>

@@ -1,4 +1,4 @@
-// Plays a plan for many orders of one account, with the real watch, and collects what the judge needs to know.
+// Plays a plan for the orders of one account, and collects what the judge needs to know.
 import type { OrderId } from '../../../../src/domain/keys.js';
 import { withBudget } from '../../world/settings.js';
 import { createWorld } from '../../world/world.js';
@@ -12,13 +12,14 @@ export interface AccountCourse extends Course {
   orders: readonly OrderCourse[];
 }
 
-/** The last order ends within two hours, and a calm system finds its end soon. */
-const longestMs = 6 * 3_600_000;
+const hour = 3_600_000;
+/** Orders with the real watch end within two hours, the others within seven. A calm system finds their ends soon. */
+const longestMs = { real: 6 * hour, model: 40 * hour };
 
 export async function runAccountCourse(plan: AccountPlan, parts: CourseParts): Promise<AccountCourse> {
-  const { seed, requestsPerSecond, workers, disturbances } = plan;
+  const { seed, watch, requestsPerSecond, workers, disturbances } = plan;
   const config = withBudget(parts.config, requestsPerSecond);
-  const world = createWorld(seed, { ...parts, config, workers, watch: 'real' });
+  const world = createWorld(seed, { ...parts, config, workers, watch });
   const startedAt = world.scheduler.now;
   const begun: BegunOrder[] = [];
   for (const [index, { startsMs, ...story }] of plan.orders.entries())
@@ -30,7 +31,7 @@ export async function runAccountCourse(plan: AccountPlan, parts: CourseParts): P
       );
     });
   const isOver = (): boolean => begun.length === plan.orders.length && begun.every((order) => order.isOver());
-  const played = await playOut(world, disturbances, isOver, longestMs);
+  const played = await playOut(world, disturbances, isOver, longestMs[watch]);
   const orders = begun.map((order) => order.end(played));
   const met = new Set(orders.flatMap((order) => [...order.met]));
   return { plan, world, startedAt, endedAt: played.endedAt, orders, met };

@@ -1,13 +1,14 @@
 // Random plans for many orders of one account, which share its budget, its watch and its tokens.
 import fc from 'fast-check';
 import { anyDisturbance, anyWatchDisturbance, disturbanceLines } from '../disturbances.js';
-import { minute } from '../draws.js';
+import { hour, kind, minute } from '../draws.js';
 import { timetable } from '../in-words.js';
-import { beginText, type OrderStory, orderParts, storyLines } from '../order/plan.js';
+import { beginText, type OrderStory, orderParts, simplerStories, storyLines } from '../order/plan.js';
 import type { Plan } from '../scenario.js';
 import { shorter } from '../search.js';
 
 export interface AccountPlan extends Plan {
+  watch: 'real' | 'model';
   /** Requests that the service allows per second. */
   requestsPerSecond: number;
   /** Number of worker processes. */
@@ -24,9 +25,13 @@ const anyOrder: fc.Arbitrary<AccountPlan['orders'][number]> = fc.record({
   ...orderParts({ longestMs: 8 * minute, deedsWithinMs: withinMs, mostDeeds: 1 }),
 });
 
+const seed = fc.integer({ min: 1, max: 2 ** 31 - 1 });
+
+/** Orders of some minutes, with the real watch. */
 export const anyAccountPlan: fc.Arbitrary<AccountPlan> = fc.noBias(
   fc.record({
-    seed: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+    seed,
+    watch: kind('real'),
     requestsPerSecond: fc.constantFrom(4, 16),
     workers: fc.constantFrom(1, 2),
     orders: fc.array(anyOrder, { minLength: 1, maxLength: mostOrders, size: 'max' }),
@@ -40,6 +45,26 @@ export const anyAccountPlan: fc.Arbitrary<AccountPlan> = fc.noBias(
   }),
 );
 
+const longWithinMs = 3 * hour;
+
+/** Few orders of some hours, with a model of the watch. */
+export const anyOrderPlan: fc.Arbitrary<AccountPlan> = fc.noBias(
+  fc.record({
+    seed,
+    watch: kind('model'),
+    requestsPerSecond: fc.constant(16),
+    workers: fc.constant(1),
+    orders: fc.array(
+      fc.record({
+        startsMs: fc.integer({ min: 0, max: 10 * minute }),
+        ...orderParts({ longestMs: 40 * minute, deedsWithinMs: longWithinMs, mostDeeds: 4 }),
+      }),
+      { minLength: 1, maxLength: 5, size: 'max' },
+    ),
+    disturbances: fc.array(anyDisturbance(longWithinMs), { maxLength: 12 }),
+  }),
+);
+
 export function* simplerAccountPlans(plan: AccountPlan): Iterable<AccountPlan> {
   for (const orders of shorter(plan.orders)) if (orders.length > 0) yield { ...plan, orders };
   for (const disturbances of shorter(plan.disturbances)) yield { ...plan, disturbances };
@@ -49,10 +74,7 @@ export function* simplerAccountPlans(plan: AccountPlan): Iterable<AccountPlan> {
       ...plan,
       orders: plan.orders.with(index, simpler),
     });
-    if (order.deeds.length > 0) yield withOrder({ ...order, deeds: [] });
-    for (const changes of shorter(order.changes)) yield withOrder({ ...order, changes });
-    if (order.limits) yield withOrder({ ...order, limits: null });
-    if (!order.isRequested) yield withOrder({ ...order, isRequested: true });
+    for (const story of simplerStories(order)) yield withOrder({ ...order, ...story });
   }
 }
 

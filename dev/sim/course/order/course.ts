@@ -1,4 +1,4 @@
-// Plays a plan for one order, and collects what the judge needs to know.
+// Plays the story of one order, and collects what the judge needs to know.
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { createFaretrailClient } from '../../../../src/client/faretrail-client.js';
 import type { Delivery } from '../../../../src/domain/delivery.js';
@@ -7,11 +7,11 @@ import type { OrderTrail } from '../../../../src/domain/order/trail.js';
 import { followOrderId } from '../../../../src/domain/workflow-ids.js';
 import { changeSeenSignal, refreshOrderUpdate, stopFollowingUpdate } from '../../../../src/workflows/messages.js';
 import type { Execution } from '../../server/execution.js';
-import { createWorld, type World } from '../../world/world.js';
+import type { World } from '../../world/world.js';
 import { resetTo } from '../operator.js';
-import { type Asked, ask, type PlayedOut, persistently, playOut, rulesMetBy, scheduleDeeds } from '../play.js';
+import { type Asked, ask, type PlayedOut, persistently, rulesMetBy, scheduleDeeds } from '../play.js';
 import { hasRefused, letFail } from '../receiver.js';
-import type { Course, CourseParts } from '../scenario.js';
+import type { Course } from '../scenario.js';
 import type { Deed, OrderPlan } from './plan.js';
 
 type AskedOfOrder = Asked<Deed['kind'], OrderTrail>;
@@ -30,12 +30,6 @@ export interface OrderCourse extends Course {
 
 const account = 'business' as AccountName;
 const crowdedMs = 1_000;
-
-export async function runOrderCourse(plan: OrderPlan, parts: CourseParts): Promise<OrderCourse> {
-  const world = createWorld(plan.seed, { ...parts, watch: 'model' });
-  const order = beginOrder(world, plan, { orderId: 'o1' as OrderId, taskQueue: parts.config.taskQueue });
-  return order.end(await playOut(world, plan.disturbances, order.isOver));
-}
 
 /** An order whose course has begun. */
 export interface BegunOrder {

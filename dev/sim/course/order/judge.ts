@@ -4,10 +4,9 @@ import type { OrderTrail } from '../../../../src/domain/order/trail.js';
 import { attributesOf, type Event } from '../../sdk/history.js';
 import type { Execution } from '../../server/execution.js';
 import { calmFrom, isCareless, mostAttempts, resultOf } from '../evidence.js';
-import { generalPromises } from '../general-promises.js';
 import { durationText } from '../in-words.js';
 import { untoldStatuses } from '../receiver.js';
-import { judgeBy, type Promised } from '../scenario.js';
+import type { Promised } from '../scenario.js';
 import { announcedBy, type OrderCourse, receiverOf } from './course.js';
 
 export const orderPromises: readonly Promised<OrderCourse>[] = [
@@ -22,8 +21,6 @@ export const orderPromises: readonly Promised<OrderCourse>[] = [
   ['Callers get an answer, and it says the truth', wrongAnswers],
   ['Receivers are told each change at least once, in order', untold],
 ];
-
-export const judge = judgeBy<OrderCourse>([...generalPromises, ...orderPromises]);
 
 const minute = 60_000;
 /** Time limit for a calm system to start a read. */

@@ -1,19 +1,9 @@
 // Random plans for the course of one order: changes at the service, deliveries, requests of callers, and faults.
 import fc from 'fast-check';
 import type { FollowOrderLimits } from '../../../../src/workflows/order/follow-order.js';
-import { anyDisturbance, type Disturbance, disturbanceLines } from '../disturbances.js';
-import {
-  anyEnd,
-  anyOpenStatus,
-  anyReset,
-  hour,
-  kind,
-  minute,
-  type OperatorDeed,
-  operatorTexts,
-  second,
-} from '../draws.js';
-import { durationText, type Line, timetable } from '../in-words.js';
+import type { Disturbance } from '../disturbances.js';
+import { anyEnd, anyOpenStatus, anyReset, kind, minute, type OperatorDeed, operatorTexts, second } from '../draws.js';
+import { durationText, type Line } from '../in-words.js';
 import { anyReceiver, type Receiver, receiverText } from '../receiver.js';
 import type { Plan } from '../scenario.js';
 import { shorter } from '../search.js';
@@ -127,38 +117,21 @@ export function orderParts({
   };
 }
 
-/** Any plan. Most of what happens falls into the first three hours. */
-export const anyOrderPlan: fc.Arbitrary<OrderPlan> = fc.noBias(
-  fc.record({
-    seed: fc.noShrink(fc.integer({ min: 1, max: 2 ** 31 - 1 })),
-    ...orderParts({ longestMs: 40 * minute, deedsWithinMs: 3 * hour, mostDeeds: 4 }),
-    disturbances: fc.array(anyDisturbance(3 * hour), { maxLength: 12 }),
-  }),
-);
-
-/** Plans that are a little simpler. */
-export function* simplerPlans(plan: OrderPlan): Iterable<OrderPlan> {
-  for (const disturbances of shorter(plan.disturbances)) yield { ...plan, disturbances };
-  for (const deeds of shorter(plan.deeds)) yield { ...plan, deeds };
-  for (const changes of shorter(plan.changes)) yield { ...plan, changes };
-  if (plan.limits) yield { ...plan, limits: null };
-  if (plan.receiver) yield { ...plan, receiver: null };
-  if (!plan.isRequested) yield { ...plan, isRequested: true };
-  for (const [index, change] of plan.changes.entries())
+/** Stories that are a little simpler. */
+export function* simplerStories(story: OrderStory): Iterable<OrderStory> {
+  for (const deeds of shorter(story.deeds)) yield { ...story, deeds };
+  for (const changes of shorter(story.changes)) yield { ...story, changes };
+  if (story.limits) yield { ...story, limits: null };
+  if (story.receiver) yield { ...story, receiver: null };
+  if (!story.isRequested) yield { ...story, isRequested: true };
+  for (const [index, change] of story.changes.entries())
     if (!isPrompt(change.sending))
-      yield { ...plan, changes: plan.changes.with(index, { ...change, sending: promptly }) };
-  if (!isPrompt(plan.end.sending)) yield { ...plan, end: { ...plan.end, sending: promptly } };
+      yield { ...story, changes: story.changes.with(index, { ...change, sending: promptly }) };
+  if (!isPrompt(story.end.sending)) yield { ...story, end: { ...story.end, sending: promptly } };
 }
 
 const promptly: Sending = { times: 1, lateMs: 0 };
 const isPrompt = ({ times, lateMs }: Sending): boolean => times === 1 && lateMs === 0;
-
-/** The plan in words, one line for each thing that happens, in the order of time. */
-export const orderPlanText = (plan: OrderPlan): string =>
-  [
-    `${beginText(plan)}; seed ${plan.seed}`,
-    ...timetable([...storyLines(plan), ...disturbanceLines(plan.disturbances)]),
-  ].join('\n');
 
 /** The start of the following in words. */
 export function beginText({ isRequested, limits, receiver }: OrderStory): string {
