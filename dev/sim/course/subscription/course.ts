@@ -1,6 +1,7 @@
 // Plays a plan for the subscriptions of an account, and collects what the judge needs to know.
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { AccountName, OrderId } from '../../../../src/domain/keys.js';
+import type { ParkedDelivery, RoutedDelivery } from '../../../../src/domain/parked.js';
 import type { SubscriptionEnd, SubscriptionStatus } from '../../../../src/domain/subscription/status.js';
 import type { EventType } from '../../../../src/domain/subscription/subscription.js';
 import { subscriptionId } from '../../../../src/domain/workflow-ids.js';
@@ -26,7 +27,7 @@ import type { Course, CourseParts } from '../scenario.js';
 import type { Deed, SubscriptionPlan } from './plan.js';
 
 /** The answer of an update; its form depends on the update. */
-type Answer = SubscriptionStatus | SubscriptionEnd | { outcome: string };
+type Answer = SubscriptionStatus | SubscriptionEnd | ParkedDelivery | RoutedDelivery;
 
 export type AskedOfSubscription = Asked<Deed['kind'], Answer>;
 

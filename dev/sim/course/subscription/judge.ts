@@ -134,6 +134,10 @@ function untoldProofs(course: SubscriptionCourse): string[] {
   );
 }
 
+/** The deliveries that reached a run of an order. */
+const signalledTo = ({ world }: SubscriptionCourse): ReadonlySet<string> =>
+  new Set(world.namespace.all().flatMap(({ type, events }) => (type === 'followOrder' ? deliveredTo(events) : [])));
+
 const forgedOutcomes = ['accepted', 'parked'];
 
 function takenForgeries(course: SubscriptionCourse): string[] {
@@ -148,9 +152,7 @@ function takenForgeries(course: SubscriptionCourse): string[] {
       ]),
     ),
   );
-  const signalled = new Set(
-    world.namespace.all().flatMap(({ type, events }) => (type === 'followOrder' ? deliveredTo(events) : [])),
-  );
+  const signalled = signalledTo(course);
   return world.deliveries.answered.flatMap((one) => {
     const since = verified.get(addressIn(one.url)) ?? Number.NaN;
     if (one.from !== 'stranger' || Number.isNaN(since)) return [];
@@ -210,12 +212,17 @@ function unreadReports(course: SubscriptionCourse): string[] {
 
 function wrongAnswers(course: SubscriptionCourse): string[] {
   const { asked, met } = course;
+  const signalled = signalledTo(course);
   const isCutShort = met.has('terminate') || met.has('reset');
   return asked.flatMap(({ kind, at: askedAt, answer, error }) => {
     const what = `${kind} at ${at(course, askedAt)}`;
     if (!answer && !error) return isCutShort ? [] : [`${what} got no answer`];
     if (isCareless(error) && !isCutShort) return [`${what} failed: ${error}`];
     if (!answer) return [];
+    if ('handedOver' in answer) {
+      const isThere = !['signalled', 'started'].includes(answer.handedOver) || signalled.has(answer.deliveryId);
+      return isThere ? [] : [`${what} was answered, but delivery ${answer.deliveryId} has reached no order`];
+    }
     const isNew = !('generations' in answer) || answer.state === 'active';
     return isNew ? [] : [`${what} was answered, but the subscription is ${answer.state}`];
   });
