@@ -12,6 +12,11 @@ const registration = {
   subscriber: { id: 's-1', createdAt: null, updatedAt: null },
 };
 const registered = answers(registration);
+const hadToWait = answers({
+  kind: 'trouble',
+  trouble: { code: 'upstreamUnavailable', message: 'this account has to wait', afterMs: 100, isUnsent: true },
+  isUnclaimed: true,
+});
 const removed = answers({ kind: 'removed', subscriberId: 's-1' });
 
 /** Of subscriptions, and of the gate before new versions. */
@@ -26,6 +31,15 @@ export const subscriptionTroubles: Paths = {
       const run = await subscribe(place);
       await hasTimers(run.handle, 1); // the pause before another address
       await run.handle.executeUpdate('moveSubscription', { args: [{ publicUrl: 'http://127.0.0.1:7' }] });
+      await run.active();
+      await run.handle.executeUpdate('endSubscription', { args: [{ reason: 'recorded' }] });
+      return run.handle;
+    },
+  ),
+  'subscription-whose-request-had-to-wait': scripted(
+    { createSubscriber: [hadToWait, hadToWait, registered], removeSubscriber: removed, watchResets: silent },
+    async (place) => {
+      const run = await subscribe(place);
       await run.active();
       await run.handle.executeUpdate('endSubscription', { args: [{ reason: 'recorded' }] });
       return run.handle;
