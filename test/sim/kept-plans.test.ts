@@ -82,6 +82,7 @@ const orders: Record<string, Partial<AccountPlan>> = {
 const subscription: Omit<SubscriptionPlan, 'seed'> = {
   sending: { lost: 0, duplicated: 0, delayUpToMs: 0, retries: 0 },
   hasReports: false,
+  isManaged: false,
   orders: [],
   deeds: [],
   disturbances: [],

@@ -26,6 +26,18 @@ export function withBudget(config: WorkerConfig, requestsPerSecond: number): Wor
   return withChanges(config, { accounts: [withChanges(account, { requestsPerSecond })] });
 }
 
+/** The same with a contract profile that lets workers list and delete subscribers. */
+export function withManaging(config: WorkerConfig): WorkerConfig {
+  const { profile } = config;
+  const { operations } = profile;
+  const enabled = <T extends object>(operation: T) => ({ ...operation, enabled: true });
+  const managing = {
+    listSubscribers: enabled(operations.listSubscribers),
+    deleteSubscriber: enabled(operations.deleteSubscriber),
+  };
+  return withChanges(config, { profile: { ...profile, operations: { ...operations, ...managing } } });
+}
+
 /** A changed copy, with secrets, which are not enumerable. */
 export const withChanges = <T extends object>(original: T, changes: Partial<T>): T =>
   Object.defineProperties({} as T, {

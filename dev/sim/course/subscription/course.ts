@@ -17,6 +17,7 @@ import { createDeliveryWriter } from '../../../sandbox/delivery/writer.js';
 import type { SandboxOptions } from '../../../sandbox/sandbox-state.js';
 import { Process } from '../../clock/process.js';
 import type { Execution } from '../../server/execution.js';
+import { withManaging } from '../../world/settings.js';
 import { createWorld, type World } from '../../world/world.js';
 import { lastsMs } from '../disturbances.js';
 import { minute } from '../draws.js';
@@ -53,7 +54,8 @@ const calmMs = 60 * minute;
 
 export async function runSubscriptionCourse(plan: SubscriptionPlan, parts: CourseParts): Promise<SubscriptionCourse> {
   const { taskQueue } = parts.config;
-  const world = createWorld(plan.seed, { ...parts, watch: 'model', sandbox: sandboxOf(plan) });
+  const config = plan.isManaged ? withManaging(parts.config) : parts.config;
+  const world = createWorld(plan.seed, { ...parts, config, watch: 'model', sandbox: sandboxOf(plan) });
   const { scheduler, namespace } = world;
   const startedAt = scheduler.now;
   const eventTypes: EventType[] = plan.hasReports ? ['status_changed', 'business_report'] : ['status_changed'];

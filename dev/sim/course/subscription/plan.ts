@@ -36,6 +36,8 @@ export interface SubscriptionPlan extends Plan {
   sending: Sending;
   /** Is there a subscription to reports, too? */
   hasReports: boolean;
+  /** May workers list and delete subscribers? */
+  isManaged: boolean;
   orders: (OrderStory & { startsMs: number })[];
   deeds: Deed[];
 }
@@ -81,6 +83,7 @@ export const anySubscriptionPlan: fc.Arbitrary<SubscriptionPlan> = fc.noBias(
       retries: fc.constantFrom(0, 3),
     }),
     hasReports: fc.boolean(),
+    isManaged: fc.boolean(),
     orders: fc.array(anyOrder, { minLength: 1, maxLength: 3, size: 'max' }),
     deeds: fc.array(anyDeed, { maxLength: 5, size: 'max' }),
     disturbances: fc.array(anyDisturbance(withinMs), { maxLength: 8 }),
@@ -92,6 +95,7 @@ export function* simplerSubscriptionPlans(plan: SubscriptionPlan): Iterable<Subs
   for (const disturbances of shorter(plan.disturbances)) yield { ...plan, disturbances };
   for (const deeds of shorter(plan.deeds)) yield { ...plan, deeds };
   if (plan.hasReports) yield { ...plan, hasReports: false };
+  if (plan.isManaged) yield { ...plan, isManaged: false };
   const plain: Sending = { lost: 0, duplicated: 0, delayUpToMs: 0, retries: 0 };
   for (const name of Object.keys(plain) as (keyof Sending)[])
     if (plan.sending[name] > 0) yield { ...plan, sending: { ...plan.sending, [name]: 0 } };
@@ -102,10 +106,11 @@ export function* simplerSubscriptionPlans(plan: SubscriptionPlan): Iterable<Subs
 
 /** The plan in words, one line for each thing that happens, in the order of time. */
 export function subscriptionPlanText(plan: SubscriptionPlan): string {
-  const { seed, sending, hasReports, orders, deeds, disturbances } = plan;
+  const { seed, sending, hasReports, isManaged, orders, deeds, disturbances } = plan;
   const { lost, duplicated, delayUpToMs, retries } = sending;
   return [
     `a caller subscribes to changes of status${hasReports ? ' and to reports' : ''}; seed ${seed}`,
+    ...(isManaged ? ['workers may list and delete subscribers'] : []),
     `of the deliveries ${lost * 100} % are lost and ${duplicated * 100} % come twice, up to ${durationText(delayUpToMs)} late, with ${retries} retries`,
     ...timetable([...orders.flatMap(linesOf), ...deeds.map(lineOf), ...disturbanceLines(disturbances)]),
   ].join('\n');
