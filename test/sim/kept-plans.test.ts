@@ -36,7 +36,7 @@ const ride: Omit<RidePlan, 'seed'> = {
 const rides: Record<string, Partial<RidePlan>> = {
   'a second cancel withdrew a ride that was reset and in doubt': {
     deeds: [
-      { kind: 'reset', atMs: 8 * second, which: 0 },
+      { kind: 'reset', atMs: 8 * second, which: 0, leavesOut: false },
       { kind: 'cancelRide', atMs: 14 * second },
       { kind: 'cancelRide', atMs: 9 * minute },
     ],
@@ -90,7 +90,7 @@ const subscription: Omit<SubscriptionPlan, 'seed'> = {
 const subscriptions: Record<string, Partial<SubscriptionPlan>> = {
   'a subscription that was reset asked for an address again that the service had already': {
     orders: [{ ...order, isRequested: false, startsMs: 46 * minute }],
-    deeds: [{ kind: 'reset', atMs: 37 * minute, which: 0.5 }],
+    deeds: [{ kind: 'reset', atMs: 37 * minute, which: 0.5, leavesOut: false }],
   },
 };
 

@@ -123,7 +123,7 @@ const begin: {
   watchTerminated: (world) => ofWatch(world, (handle) => handle.terminate('enough')),
   watchReset(world, { which }) {
     const run = openWatch(world);
-    return run !== undefined && resetTo(world, run, which);
+    return run !== undefined && resetTo(world, run, { which, leavesOut: false });
   },
   callsFail(world, period) {
     world.interference.begin(period);

@@ -11,22 +11,30 @@ export const kind = <const K extends string>(name: K): fc.Arbitrary<K> => fc.con
 export const anyOpenStatus = fc.constantFrom('Routing', 'Confirmed', 'Driving', 'Waiting', 'ActiveOrder');
 
 /** An action of an operator on a run. */
-export type OperatorDeed =
-  | { atMs: number; kind: 'cancel' | 'terminate' }
-  /** `which`: 0 for the first workflow task, 1 for the last. */
-  | { atMs: number; kind: 'reset'; which: number };
+export type OperatorDeed = { atMs: number; kind: 'cancel' | 'terminate' } | ({ atMs: number; kind: 'reset' } & Reset);
+
+export interface Reset {
+  /** 0 for the first workflow task, 1 for the last. */
+  which: number;
+  /** Are later signals and updates not applied again? */
+  leavesOut: boolean;
+}
 
 /** Early tasks more often than late ones, since more is done again after them. */
-const anyTask = fc.double({ min: 0, max: 1, noNaN: true }).map((share) => share ** 2);
+const which = fc.double({ min: 0, max: 1, noNaN: true }).map((share) => share ** 2);
+const leavesOut = fc.constantFrom(false, false, true);
 
-export const anyReset = (atMs: fc.Arbitrary<number>) => fc.record({ atMs, kind: kind('reset'), which: anyTask });
+export const anyReset = (atMs: fc.Arbitrary<number>) => fc.record({ atMs, kind: kind('reset'), which, leavesOut });
 
 export const anyEnd = (atMs: fc.Arbitrary<number>) =>
   fc.record({ atMs, kind: fc.constantFrom<'cancel' | 'terminate'>('cancel', 'terminate') });
 
-/** The deeds of operators in words. */
-export const operatorTexts: Record<OperatorDeed['kind'], string> = {
-  cancel: 'an operator cancels the run',
-  terminate: 'an operator terminates the run',
-  reset: 'an operator resets the run',
-};
+/** The deeds of operators in words. `run`: such as `the run`. */
+export function operatorText(deed: Pick<OperatorDeed, 'kind'> & Partial<Reset>, run = 'the run'): string {
+  const without = deed.leavesOut ? ', without the messages that came later' : '';
+  return `an operator ${deed.kind}s ${run}${without}`;
+}
+
+/** Is it a deed of an operator? */
+export const isOfOperator = <D extends { kind: string }>(deed: D): deed is Extract<D, OperatorDeed> =>
+  ['cancel', 'terminate', 'reset'].includes(deed.kind);

@@ -8,9 +8,11 @@ export const generalPromises: readonly Promised<Course>[] = [
   ['I8: a rebuilt run does what its history says', ({ world }) => [...world.problems]],
 ];
 
-function deliveriesNotTaken({ world: { ingress } }: Course): string[] {
+function deliveriesNotTaken({ world: { ingress, namespace } }: Course): string[] {
   const left = ingress.waiting > 0 ? [`${ingress.waiting} deliveries stay in the journal`] : [];
-  return [...left, ...ingress.lost.map((id) => `${id} was lost`)];
+  const parked = namespace.all().flatMap(({ type, workflowId }) => (type === 'parkedDelivery' ? [workflowId] : []));
+  const unparked = [...ingress.parked].filter((id) => !parked.some((workflowId) => workflowId.endsWith(id)));
+  return [...left, ...ingress.lost.map((id) => `${id} was lost`), ...unparked.map((id) => `${id} has no run`)];
 }
 
 function secretsInHistories({ world: { service, namespace } }: Course): string[] {

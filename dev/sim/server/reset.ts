@@ -14,13 +14,26 @@ import { failedCauses, scheduleTask } from './scheduling.js';
 import { startTimer } from './timers.js';
 import type { Outcome } from './updates.js';
 
+/** Where to reset a run. */
+export interface ResetPoint {
+  /** The event that ended the workflow task. */
+  finishedId: number;
+  /** Are later signals and updates left out? They are not unless the operator says so. */
+  leavesOut?: boolean;
+}
+
 /**
- * Starts a new run with the history up to a workflow task. `finishedId`: the event that ended this task. Signals and
- * updates from later events are applied again; everything else is done anew. The open run of this id is terminated.
+ * Starts a new run with the history up to a workflow task. Signals and updates from later events are applied again;
+ * everything else is done anew. The open run of this id is terminated.
  */
-export function reset(namespace: Namespace, base: Execution, finishedId: number, reason: string): Execution {
+export function reset(
+  namespace: Namespace,
+  base: Execution,
+  { finishedId, leavesOut = false }: ResetPoint,
+  reason: string,
+): Execution {
   const kept = base.events.slice(0, finishedId - 1);
-  const later = laterMessages(namespace, base, finishedId);
+  const later = leavesOut ? [] : laterMessages(namespace, base, finishedId);
   const open = namespace.openRun(base.workflowId);
   if (open) terminate(namespace, open, { reason, identity: 'history-service' });
   const runId = namespace.newRunId();

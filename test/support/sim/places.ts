@@ -225,7 +225,7 @@ export function startSimulatedPlace(
     reach: (elapsedMs) => scheduler.run(Math.max(0, elapsedMs - scheduler.elapsed)),
     quiet: () => scheduler.run(50),
     async reset({ workflowId }, finishedEventId) {
-      reset(namespace, namespace.find(workflowId), finishedEventId, 'a test');
+      reset(namespace, namespace.find(workflowId), { finishedId: finishedEventId }, 'a test');
     },
     settle: () => scheduler.run(50),
     async duringTask(wake, act) {

@@ -77,7 +77,7 @@ function addOrder({ service, asService }: World): OrderId {
 function act(world: World, workflowId: string, deed: PlannedCall['deeds'][number]): boolean {
   const open = world.namespace.openRun(workflowId);
   if (!open) return false;
-  if (deed.kind === 'reset') return resetTo(world, open, deed.which);
+  if (deed.kind === 'reset') return resetTo(world, open, deed);
   const { kind } = deed;
   world.asCaller((client) => {
     const run = client.workflow.getHandle(workflowId);

@@ -1,7 +1,7 @@
 // Random plans for business calls: creates, changes, cancels, and calls that change nothing.
 import fc from 'fast-check';
 import { anyDisturbance, type Disturbance, disturbanceLines } from '../disturbances.js';
-import { anyEnd, anyReset, minute, type OperatorDeed, operatorTexts } from '../draws.js';
+import { anyEnd, anyReset, minute, type OperatorDeed, operatorText } from '../draws.js';
 import { timetable } from '../in-words.js';
 import type { Plan } from '../scenario.js';
 import { shorter } from '../search.js';
@@ -53,9 +53,9 @@ export const callPlanText = ({ seed, calls, disturbances }: CallPlan): string =>
     ...timetable([
       ...calls.flatMap(({ startsMs, operation, deeds }, index) => [
         { atMs: startsMs, text: `call ${index + 1}: a caller starts ${operation}` },
-        ...deeds.map(({ atMs, kind }) => ({
-          atMs: startsMs + atMs,
-          text: `call ${index + 1}: ${operatorTexts[kind]}`,
+        ...deeds.map((deed) => ({
+          atMs: startsMs + deed.atMs,
+          text: `call ${index + 1}: ${operatorText(deed)}`,
         })),
       ]),
       ...disturbanceLines(disturbances),

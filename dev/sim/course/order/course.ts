@@ -222,6 +222,6 @@ function act(world: World, order: ActedOn, deed: Deed): boolean {
       world.asCaller((client) => quietly(client.workflow.getHandle(workflowId).signal('deliveryReceived', 'garbage')));
       return true;
     case 'reset':
-      return resetTo(world, run, deed.which);
+      return resetTo(world, run, deed);
   }
 }

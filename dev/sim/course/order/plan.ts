@@ -2,7 +2,17 @@
 import fc from 'fast-check';
 import type { FollowOrderLimits } from '../../../../src/workflows/order/follow-order.js';
 import type { Disturbance } from '../disturbances.js';
-import { anyEnd, anyOpenStatus, anyReset, kind, minute, type OperatorDeed, operatorTexts, second } from '../draws.js';
+import {
+  anyEnd,
+  anyOpenStatus,
+  anyReset,
+  isOfOperator,
+  kind,
+  minute,
+  type OperatorDeed,
+  operatorText,
+  second,
+} from '../draws.js';
 import { durationText, type Line } from '../in-words.js';
 import { anyReceiver, type Receiver, receiverText } from '../receiver.js';
 import type { Plan } from '../scenario.js';
@@ -158,16 +168,16 @@ function sendingText({ times, lateMs }: Sending): string {
   return `delivered ${times === 2 ? 'twice, ' : ''}after ${durationText(lateMs)}`;
 }
 
-const deedTexts: Record<Exclude<Deed['kind'], 'stop' | 'inventedDeliveries' | 'endedByMistake'>, string> = {
-  ...operatorTexts,
+const deedTexts = {
   refresh: 'a caller wants a read',
   unreadableSignal: 'a stranger sends a signal that no run can read',
 };
 
 function deedText(deed: Deed): string {
   if (deed.kind === 'stop') return `a caller stops the following; ${deed.crowd} signals come in the next second`;
+  if (isOfOperator(deed)) return operatorText(deed);
   if (deed.kind === 'endedByMistake')
-    return `${operatorTexts[deed.how]} by mistake; after ${durationText(deed.restMs)} a caller has the order followed again`;
+    return `${operatorText({ kind: deed.how })} by mistake; after ${durationText(deed.restMs)} a caller has the order followed again`;
   if (deed.kind === 'inventedDeliveries')
     return `a stranger sends ${deed.count} invented deliveries, one each ${durationText(deed.everyMs)}`;
   return deedTexts[deed.kind];

@@ -177,7 +177,7 @@ function act(world: World, deed: RideDeed, asked: AskedOfRide[]): boolean {
       quietly((handle) => handle.terminate('enough'));
       return true;
     case 'reset':
-      return resetTo(world, run, deed.which);
+      return resetTo(world, run, deed);
   }
 }
 

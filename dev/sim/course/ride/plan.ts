@@ -1,7 +1,17 @@
 // Random plans for one ride: the course of its order, changes, decisions and faults, most of them around the create.
 import fc from 'fast-check';
 import { anyDisturbance, type Disturbance, disturbanceLines } from '../disturbances.js';
-import { anyEnd, anyOpenStatus, anyReset, kind, minute, type OperatorDeed, operatorTexts, second } from '../draws.js';
+import {
+  anyEnd,
+  anyOpenStatus,
+  anyReset,
+  isOfOperator,
+  kind,
+  minute,
+  type OperatorDeed,
+  operatorText,
+  second,
+} from '../draws.js';
 import { durationText, timetable } from '../in-words.js';
 import { anyReceiver, type Receiver, receiverText } from '../receiver.js';
 import type { Plan } from '../scenario.js';
@@ -72,7 +82,10 @@ export function* simplerRidePlans(plan: RidePlan): Iterable<RidePlan> {
 /** The plan in words, one line for each thing that happens, in the order of time. */
 export function ridePlanText(plan: RidePlan): string {
   const happens = [
-    ...plan.deeds.map(({ atMs, kind }) => ({ atMs, text: deedTexts[kind] })),
+    ...plan.deeds.map((deed) => ({
+      atMs: deed.atMs,
+      text: isOfOperator(deed) ? operatorText(deed) : deedTexts[deed.kind],
+    })),
     ...disturbanceLines(plan.disturbances),
   ];
   const statuses = [...plan.changes, { afterMs: plan.endAfterMs, status: 'Completed' }];
@@ -88,8 +101,7 @@ export function ridePlanText(plan: RidePlan): string {
   ].join('\n');
 }
 
-const deedTexts: Record<RideDeed['kind'], string> = {
+const deedTexts = {
   update: 'a caller changes the ride',
   cancelRide: 'a caller cancels the ride',
-  ...operatorTexts,
 };

@@ -140,9 +140,9 @@ const acts: { [Kind in Deed['kind']]: (acting: Acting, deed: Extract<Deed, { kin
     askParked(acting, kind, (run) => run.executeUpdate(discardDeliveryUpdate, { args: [{ reason: 'unknown' }] })),
   cancel: ({ world }) => ofRun(world, (run) => run.cancel()),
   terminate: ({ world }) => ofRun(world, (run) => run.terminate('enough')),
-  reset({ world }, { which }) {
+  reset({ world }, deed) {
     const open = world.namespace.openRun(workflowId);
-    return open !== undefined && resetTo(world, open, which);
+    return open !== undefined && resetTo(world, open, deed);
   },
   forgedDeliveries: ({ world, stranger }, deed) => forge(world, stranger, deed),
   namelessDelivery({ world }) {

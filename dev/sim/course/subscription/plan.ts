@@ -1,7 +1,7 @@
 // Random plans for the subscriptions of an account: deliveries with signatures, strangers, and people who change them.
 import fc from 'fast-check';
 import { anyDisturbance, disturbanceLines } from '../disturbances.js';
-import { anyEnd, anyReset, kind, minute, type OperatorDeed, operatorTexts, second } from '../draws.js';
+import { anyEnd, anyReset, isOfOperator, kind, minute, type OperatorDeed, operatorText, second } from '../draws.js';
 import { durationText, type Line, timetable } from '../in-words.js';
 import { beginText, type OrderStory, orderParts, storyLines } from '../order/plan.js';
 import type { Plan } from '../scenario.js';
@@ -121,10 +121,7 @@ const linesOf = ({ startsMs, ...story }: SubscriptionPlan['orders'][number], ind
     ({ atMs: after, text }) => ({ atMs: startsMs + after, text: `o${index + 1}: ${text}` }),
   );
 
-const deedTexts: Record<Exclude<Deed['kind'], 'rotate' | 'move' | 'forgedDeliveries'>, string> = {
-  cancel: `${operatorTexts.cancel} of the subscription`,
-  terminate: `${operatorTexts.terminate} of the subscription`,
-  reset: `${operatorTexts.reset} of the subscription`,
+const deedTexts = {
   end: 'a caller ends the subscription',
   namelessDelivery: 'the service sends a delivery that names no order',
   route: 'a person gives the oldest parked delivery to o1',
@@ -136,6 +133,7 @@ function lineOf(deed: Deed): Line {
 }
 
 function textOf(deed: Deed): string {
+  if (isOfOperator(deed)) return operatorText(deed, 'the run of the subscription');
   if (deed.kind === 'rotate' || deed.kind === 'move') {
     const grace = deed.graceMs === null ? 'the usual grace' : `a grace of ${durationText(deed.graceMs)}`;
     return `a caller wants a new ${deed.kind === 'rotate' ? 'path' : 'public URL'}, with ${grace} for the old address`;
