@@ -23,9 +23,9 @@ const rarely = [
   ...['service 401', 'service 403', 'service 404', 'service 429', 'service 500', 'service 503'],
 ];
 const ofOrders = ['refresh', 'stop', 'unreadableSignal', 'endedByMistake', 'unhandledCommand'];
-/** How many seeds of a scenario are played, and what they have to meet. A course of an account is many orders. */
+/** How many seeds of a scenario are played, and what they have to meet. A course of `order` has three orders on average. */
 const played: Record<string, { count: number; mustMeet: readonly string[] }> = {
-  order: { count: 200, mustMeet: [...anywhere, ...rarely, ...ofOrders] },
+  order: { count: 70, mustMeet: [...anywhere, ...rarely, ...ofOrders] },
   ride: { count: 200, mustMeet: [...anywhere, ...rarely, 'update', 'cancelRide', 'outcomeUnknown'] },
   call: { count: 200, mustMeet: [...anywhere, 'reset', 'cancel', 'terminate'] },
   subscription: {
