@@ -92,6 +92,15 @@ const subscriptions: Record<string, Partial<SubscriptionPlan>> = {
     orders: [{ ...order, isRequested: false, startsMs: 46 * minute }],
     deeds: [{ kind: 'reset', atMs: 37 * minute, which: 0.5, leavesOut: false }],
   },
+  'the end of a subscription did not count unclear requests whose addresses had ended': {
+    deeds: [
+      { kind: 'rotate', atMs: 20 * minute, graceMs: minute },
+      { kind: 'end', atMs: 29 * minute },
+    ],
+    disturbances: [
+      { kind: 'callsFail', atMs: second, forMs: 25 * second, link: 'service', fails: 'answerLost', share: 1 },
+    ],
+  },
 };
 
 function keep<P extends Plan, C extends Course>(

@@ -80,6 +80,8 @@ export interface SubscriptionState extends SubscriptionKey {
   resubscribedAt: string | null;
   /** Subscribers that the service still has although the ingress refuses their addresses; the newest 200. */
   stillRegistered: string[];
+  /** How many more it may have: requests with an unclear outcome whose addresses have ended. Absent: none. */
+  unclearEnded?: number;
 }
 
 /** No more addresses are kept open, so that the memo stays small. */
@@ -169,10 +171,14 @@ export function nextEnd({ generations }: SubscriptionState): number | undefined 
   return ends.length === 0 ? undefined : Math.min(...ends);
 }
 
-/** Adds subscribers that the service still has although the ingress refuses their addresses. */
-export function withStillRegistered(state: SubscriptionState, ids: string[]): SubscriptionState {
+/** Adds what the removals of addresses that the ingress refuses have left at the service. */
+export function withLeftovers(state: SubscriptionState, removals: readonly RemovalOutcome[]): SubscriptionState {
+  const ids = removals.flatMap(({ kind, subscriberId }) =>
+    kind === 'registered' && subscriberId ? [subscriberId] : [],
+  );
   const stillRegistered = [...new Set([...state.stillRegistered, ...ids])].slice(-maxStillRegistered);
-  return { ...state, stillRegistered };
+  const unclear = (state.unclearEnded ?? 0) + removals.filter(({ kind }) => kind === 'unknown').length;
+  return { ...state, stillRegistered, ...(unclear > 0 && { unclearEnded: unclear }) };
 }
 
 /** Absent rather than null, so that runs of 0.2.0 replay to the letter. */

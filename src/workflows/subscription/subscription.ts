@@ -26,8 +26,8 @@ import {
   type SubscriptionState,
   unclearPauseMs,
   withCounts,
+  withLeftovers,
   withoutEnded,
-  withStillRegistered,
   withSubscriber,
   withUnclearOutcome,
   withUnclearRequest,
@@ -263,11 +263,8 @@ async function dropEnded(run: Subscribing): Promise<void> {
   if (ended.length === 0) return;
   run.state = state;
   show(run);
-  const outcomes = await Promise.all(ended.map((one) => removeSubscriber(state, one)));
-  const left = outcomes.flatMap(({ kind, subscriberId }) =>
-    kind === 'registered' && subscriberId ? [subscriberId] : [],
-  );
-  run.state = withStillRegistered(run.state, left);
+  const removals = await Promise.all(ended.map((one) => removeSubscriber(state, one)));
+  run.state = withLeftovers(run.state, removals);
   show(run);
 }
 
@@ -275,21 +272,17 @@ async function close(run: Subscribing, reason: string): Promise<SubscriptionEnd>
   run.isClosing = true;
   show(run);
   const { account, eventType, generations } = run.state;
-  const outcomes = await Promise.all(generations.map((one) => removeSubscriber(run.state, one)));
-  const idsOf = (kind: string) =>
-    outcomes.flatMap((one) => (one.kind === kind && one.subscriberId ? [one.subscriberId] : []));
-  run.state = withStillRegistered(
-    { ...withUnverified(run.state, null), generations: [], trouble: null, silence: null },
-    idsOf('registered'),
-  );
+  const removals = await Promise.all(generations.map((one) => removeSubscriber(run.state, one)));
+  const left = { ...withUnverified(run.state, null), generations: [], trouble: null, silence: null };
+  run.state = withLeftovers(left, removals);
   run.end = {
     account,
     eventType,
     reason,
     endedAt: new Date().toISOString(),
-    removed: idsOf('removed'),
+    removed: removals.flatMap(({ kind, subscriberId }) => (kind === 'removed' && subscriberId ? [subscriberId] : [])),
     stillRegistered: run.state.stillRegistered,
-    unclear: outcomes.filter(({ kind }) => kind === 'unknown').length,
+    unclear: run.state.unclearEnded ?? 0,
   };
   show(run);
   await condition(allHandlersFinished);

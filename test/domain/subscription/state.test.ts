@@ -11,8 +11,8 @@ import {
   requestedGeneration,
   type SubscriptionState,
   unclearPauseMs,
+  withLeftovers,
   withoutEnded,
-  withStillRegistered,
   withSubscriber,
   withUnclearOutcome,
   withUnclearRequest,
@@ -162,9 +162,18 @@ describe('the status of a subscription', () => {
 
   it('names each subscriber that is left behind once, the newest 200', () => {
     const ids = Array.from({ length: 250 }, (_, index) => `sub-${index}`);
-    const { stillRegistered } = withStillRegistered(withStillRegistered(empty, ids), ['sub-249', 'last']);
+    const left = (...subscriberIds: string[]) =>
+      subscriberIds.map((subscriberId) => ({ kind: 'registered' as const, subscriberId }));
+    const { stillRegistered } = withLeftovers(withLeftovers(empty, left(...ids)), left('sub-249', 'last'));
     expect(stillRegistered).toHaveLength(200);
     expect(stillRegistered.slice(-2)).toEqual(['sub-249', 'last']);
+  });
+
+  it('counts the subscribers that may be left behind', () => {
+    const unknown = { kind: 'unknown' as const, subscriberId: null };
+    const removed = { kind: 'removed' as const, subscriberId: 'sub-1' };
+    expect(withLeftovers(empty, [removed])).not.toHaveProperty('unclearEnded');
+    expect(withLeftovers(withLeftovers(empty, [unknown, unknown]), [removed, unknown]).unclearEnded).toBe(3);
   });
 });
 

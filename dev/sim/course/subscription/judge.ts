@@ -21,6 +21,7 @@ export const judge = judgeBy<SubscriptionCourse>([
   ...orderPromises.map(ofEachOrder),
   ['A subscription is in force once all is calm, and the service has its address', notInForce],
   ['The service gets no more subscriptions than its answers explain', tooManySubscribers],
+  ['I6: events of a subscription grow with changes, not with time', tooManyEvents],
   ['What the service sends to an address in force is taken', refusedDeliveries],
   ['The first verified delivery of an address is known to all ingresses', untoldProofs],
   ['Once one delivery was verified, each needs a signature', takenForgeries],
@@ -94,6 +95,14 @@ function tooManySubscribers(course: SubscriptionCourse): string[] {
   return subscriptions.flatMap(({ eventType }) => {
     const { length } = world.service.state.subscribers.of(eventType);
     return length > most ? [`${length} subscriptions to ${eventType}, at most ${most} are explained`] : [];
+  });
+}
+
+function tooManyEvents({ subscriptions, plan }: SubscriptionCourse): string[] {
+  const causes = 1 + plan.deeds.length + plan.disturbances.length;
+  return subscriptions.flatMap(({ eventType, runs }) => {
+    const events = runs.reduce((sum, run) => sum + run.events.length, 0);
+    return events > 100 + 50 * causes ? [`${events} events of ${eventType} for ${causes} causes`] : [];
   });
 }
 

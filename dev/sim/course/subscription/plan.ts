@@ -51,7 +51,12 @@ const anyOrder: fc.Arbitrary<SubscriptionPlan['orders'][number]> = fc
   })
   .map((order) => ({ ...order, limits: null, receiver: null }));
 
-const atMs = fc.integer({ min: 0, max: withinMs });
+/** The first request for a subscription is made within this time. */
+const early = 20 * second;
+const atMs = fc.oneof(
+  { weight: 2, arbitrary: fc.integer({ min: 0, max: withinMs }) },
+  { weight: 1, arbitrary: fc.integer({ min: 0, max: early }) },
+);
 const graceMs = fc.constantFrom(null, null, 0, 5 * minute);
 
 const anyDeed: fc.Arbitrary<Deed> = fc.oneof(
@@ -86,7 +91,7 @@ export const anySubscriptionPlan: fc.Arbitrary<SubscriptionPlan> = fc.noBias(
     isManaged: fc.boolean(),
     orders: fc.array(anyOrder, { minLength: 1, maxLength: 3, size: 'max' }),
     deeds: fc.array(anyDeed, { maxLength: 5, size: 'max' }),
-    disturbances: fc.array(anyDisturbance(withinMs), { maxLength: 8 }),
+    disturbances: fc.array(fc.oneof(anyDisturbance(early), anyDisturbance(withinMs)), { maxLength: 8 }),
   }),
 );
 
