@@ -94,11 +94,11 @@ const subscriptions: Record<string, Partial<SubscriptionPlan>> = {
   },
   'the end of a subscription did not count unclear requests whose addresses had ended': {
     deeds: [
-      { kind: 'rotate', atMs: 20 * minute, graceMs: minute },
+      { kind: 'rotate', atMs: 5 * minute, graceMs: minute },
       { kind: 'end', atMs: 29 * minute },
     ],
     disturbances: [
-      { kind: 'callsFail', atMs: second, forMs: 25 * second, link: 'service', fails: 'answerLost', share: 1 },
+      { kind: 'callsFail', atMs: 5 * minute, forMs: 25 * second, link: 'service', fails: 'answerLost', share: 1 },
     ],
   },
 };
