@@ -6,7 +6,7 @@ import { pauseActivity, resetActivity, unpauseActivity } from '../server/activit
 import { leavesWithinMs } from '../world/fleet.js';
 import type { Period } from '../world/interference.js';
 import type { World } from '../world/world.js';
-import { kind, minute, second } from './draws.js';
+import { anyShare, kind, minute, second } from './draws.js';
 import { durationText, type Line } from './in-words.js';
 import { resetTo } from './operator.js';
 
@@ -25,8 +25,7 @@ export type Disturbance = { atMs: number } & (
   | ({ kind: 'callsFail' } & Period)
 );
 
-const anyShare = fc.constantFrom(0.05, 0.3, 0.8, 1);
-const anyPlace = fc.double({ min: 0, max: 1, noNaN: true });
+const shareOfCalls = fc.constantFrom(0.05, 0.3, 0.8, 1);
 const forMs = fc.integer({ min: second, max: 10 * minute });
 const restMs = fc.integer({ min: 50, max: minute });
 
@@ -54,8 +53,8 @@ export const anyDisturbance = (withinMs: number): fc.Arbitrary<Disturbance> => {
       }),
     },
     { weight: 1, arbitrary: fc.record({ atMs, kind: kind('tokensRevoked') }) },
-    { weight: 1, arbitrary: fc.record({ atMs, kind: kind('activityPaused'), which: anyPlace, forMs }) },
-    { weight: 1, arbitrary: fc.record({ atMs, kind: kind('activityReset'), which: anyPlace }) },
+    { weight: 1, arbitrary: fc.record({ atMs, kind: kind('activityPaused'), which: anyShare, forMs }) },
+    { weight: 1, arbitrary: fc.record({ atMs, kind: kind('activityReset'), which: anyShare }) },
     {
       weight: 3,
       arbitrary: fc.record({
@@ -63,7 +62,7 @@ export const anyDisturbance = (withinMs: number): fc.Arbitrary<Disturbance> => {
         kind: kind('callsFail'),
         link: fc.constantFrom('temporal', 'service'),
         fails: fc.constantFrom('requestLost', 'answerLost'),
-        share: anyShare,
+        share: shareOfCalls,
         forMs,
       }),
     },
@@ -77,7 +76,7 @@ export const anyDisturbance = (withinMs: number): fc.Arbitrary<Disturbance> => {
           status: fc.constantFrom(401, 403, 404, 429, 500, 503),
           retryAfterSeconds: fc.option(fc.integer({ min: 0, max: 600 }), { freq: 2 }),
         }),
-        share: anyShare,
+        share: shareOfCalls,
         forMs,
       }),
     },
@@ -89,7 +88,7 @@ export const anyWatchDisturbance = (withinMs: number): fc.Arbitrary<Disturbance>
   const atMs = fc.integer({ min: 0, max: withinMs });
   return fc.oneof(
     fc.record({ atMs, kind: fc.constantFrom('watchCancelled', 'watchTerminated') }),
-    fc.record({ atMs, kind: kind('watchReset'), which: anyPlace }),
+    fc.record({ atMs, kind: kind('watchReset'), which: anyShare }),
   );
 };
 
