@@ -1,3 +1,4 @@
+import { activityInfo } from '@temporalio/activity';
 import { wallMs } from '../clock.js';
 import { parseCallBody } from '../contracts/call-bodies.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
@@ -61,15 +62,17 @@ export function createCallActivities(ports: CallActivityPorts) {
     const isCreate = operation === 'createOrder';
     const isUnrepeatable = isCreate && !rideApi.knowsRepeats(operation);
     let sent = 'no' as Sent;
+    /** May an earlier attempt of this activity have been carried out? */
+    let isInDoubt = isChanging(operation) && wasTriedBefore();
     let quote: Quote | null = null;
     let asking: ServiceCall['operation'] = operation;
     const facts = (): AttemptFacts => (quote === null ? {} : { quote });
-    const failed = (how: Sent, trouble: CallTrouble): AttemptEnd & AttemptFacts => ({
-      ...{ kind: 'failed', sent: how, trouble },
+    const failed = (trouble: CallTrouble, how = sent): AttemptEnd & AttemptFacts => ({
+      ...{ kind: 'failed', sent: isInDoubt ? 'unknown' : how, trouble },
       ...facts(),
     });
     const mayNotSend = (why: string): AttemptEnd & AttemptFacts =>
-      failed('unknown', { ...passingTrouble(given, why), isFinal: true });
+      failed({ ...passingTrouble(given, why), isFinal: true }, 'unknown');
     try {
       const account = accountOf(given.account);
       const call: ServiceCall = { ...given, body: parseCallBody(operation, given.body) };
@@ -91,6 +94,7 @@ export function createCallActivities(ports: CallActivityPorts) {
       const result = await authorized(account, scope, async (token) => {
         isClaimed ||= await claims.takeAsked(runOfActivity(), `${operation} ${number}`, updateId);
         if (!isClaimed) return null;
+        if (isCreate) isInDoubt = false; // an earlier attempt would have claimed it
         if (isChanging(operation)) sent = 'unknown';
         return await rideApi.callOperation(account, call, token, checkQuote).catch((error: unknown) => {
           if (isChanging(operation)) sent = effectOf(error, isUnrepeatable);
@@ -106,9 +110,9 @@ export function createCallActivities(ports: CallActivityPorts) {
         ...(named === undefined ? {} : { namedOrderId: named }),
         ...(quote !== null && isQuoteRefused(error) ? { isQuoteRefused: true } : {}),
       };
-      if (sent !== 'unknown' && sentBefore !== 'unknown') return failed(sent, trouble);
-      const isFinal = (isUnrepeatable && sent === 'unknown') || isLastWord(error);
-      return failed(sent, { ...trouble, isFinal });
+      const isSent = isInDoubt || sent === 'unknown';
+      if (!isSent && sentBefore !== 'unknown') return failed(trouble);
+      return failed({ ...trouble, isFinal: (isUnrepeatable && isSent) || isLastWord(error) });
     }
   }
 
@@ -118,6 +122,12 @@ export function createCallActivities(ports: CallActivityPorts) {
       return { ...(await attempt(given)), ...(stores ? { stores } : {}) };
     },
   };
+}
+
+/** An operator who pauses and resumes an activity may have it tried again, although its run asks for one attempt. */
+function wasTriedBefore(): boolean {
+  const { attempt, scheduledTimestampMs, currentAttemptScheduledTimestampMs } = activityInfo();
+  return attempt > 1 || currentAttemptScheduledTimestampMs > scheduledTimestampMs;
 }
 
 /** The code words of a quote are unknown; a refusal of it has "quote" in one of them, or names its field (assumed). */

@@ -1,3 +1,4 @@
+import type { Info } from '@temporalio/activity';
 import type { ApplicationFailure } from '@temporalio/common';
 import { createAuthorizedCall, createQuietTimes } from '../../../src/activities/authorized-call.js';
 import { createCallActivities } from '../../../src/activities/call.js';
@@ -60,8 +61,14 @@ export function createCallStage(
   { keepsPersonalData = true, stores = false } = {},
 ) {
   const requests: ApiRequest[] = [];
-  /** Runs while the service works on a request; counted from 1. */
-  const stage = { onRequest: (_count: number): void => undefined };
+  const stage = {
+    /** Runs while the service works on a request; counted from 1. */
+    onRequest: (_count: number): void => undefined,
+    /** What Temporal tells of the activity. */
+    info: {} as Partial<Info>,
+    /** Temporal does not answer questions about claims. */
+    hidesClaims: false,
+  };
   const left = [...turns];
   const http = {
     async send(request: ApiRequest): Promise<ApiReply> {
@@ -82,6 +89,7 @@ export function createCallStage(
     call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), monotonic: now }),
     claims: {
       async takeAsked(_run, name) {
+        if (stage.hidesClaims) throw new Error('Temporal has not recorded a claim in time');
         const isFirst = !claimed.has(name);
         claimed.add(name);
         return isFirst;
@@ -97,7 +105,7 @@ export function createCallStage(
   async function change(call: ServiceCall, before: SentBefore = nothingSent, number = 1): Promise<Ended> {
     const { sent, isReadFirst } = before;
     const workflowExecution = { workflowId: 'w', runId: 'r' };
-    const { seen: end } = await attemptOnce({ workflowExecution }, () =>
+    const { seen: end } = await attemptOnce({ workflowExecution, ...stage.info }, () =>
       attemptCall({ ...call, sent, isReadFirst, number, updateId: null, ...(lastQuote && { quote: lastQuote }) }),
     );
     lastQuote = end?.quote ?? lastQuote;

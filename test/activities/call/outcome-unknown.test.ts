@@ -1,3 +1,4 @@
+import type { Info } from '@temporalio/activity';
 import { expect, it } from 'vitest';
 import { type AttemptEnd, afterAttempt, nothingSent, passingTrouble } from '../../../src/domain/call.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../../src/ride-api/errors.js';
@@ -49,6 +50,36 @@ it('a create is not sent after a worker died, unless it is repeatable', async ()
   expect(stage.requests).toEqual([]);
   const { seen } = await createCallStage([created], repeatable).change(create, died, 2);
   expect(seen).toMatchObject({ orderId: 'o-1' });
+});
+
+// An operator who pauses an activity, and lets it go on, may have it tried again.
+const again: [string, Partial<Info>][] = [
+  ['as its second attempt', { attempt: 2 }],
+  [
+    'with its attempts set back',
+    { attempt: 1, scheduledTimestampMs: 1_000, currentAttemptScheduledTimestampMs: 2_000 },
+  ],
+];
+it.each(again)(
+  'a create that is tried again %s is unknown while Temporal hides who has claimed it',
+  async (_, info) => {
+    const stage = Object.assign(createCallStage([created]), { info, hidesClaims: true });
+    expect((await stage.attempt(create)).end).toMatchObject({ sent: 'unknown', trouble: { isFinal: true } });
+    expect(stage.requests).toEqual([]);
+    const claimed = Object.assign(createCallStage([created, created]), { info });
+    expect((await claimed.attempt(create)).seen).toMatchObject({ orderId: 'o-1' });
+    expect((await claimed.attempt(create)).end).toMatchObject({ sent: 'unknown', trouble: { isFinal: true } });
+  },
+);
+
+it('a create that is tried for the first time is not sent, and not in doubt, while Temporal hides its claims', async () => {
+  const stage = Object.assign(createCallStage([created]), { hidesClaims: true });
+  expect((await stage.attempt(create)).end).toMatchObject({ sent: 'no', trouble: { isFinal: false } });
+});
+
+it.each(again)('a cancel that is tried again %s stays in doubt, whatever the service answers', async (_, info) => {
+  const stage = Object.assign(createCallStage([refusal(409, 'CANCELLED', 'Is cancelled.')]), { info });
+  expect((await stage.attempt(callOf('cancelOrder'))).end).toMatchObject({ sent: 'unknown' });
 });
 
 // What answered may not be what took it. That the service heeds the request id is assumed, and no ride is trusted to an assumption.
