@@ -168,6 +168,8 @@ export function lastsMs(disturbance: Disturbance): number {
     case 'workerReplaced':
       return disturbance.overlapMs + leavesWithinMs;
     case 'clockJumps':
+      // An instant up to which a worker has to wait is by its own clock, so the others wait longer.
+      return Math.max(0, disturbance.byMs);
     case 'tokensRevoked':
     case 'activityReset':
     case 'watchCancelled':

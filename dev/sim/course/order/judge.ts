@@ -102,7 +102,9 @@ const readStatuses = (events: readonly Event[]): string[] =>
     return kind === 'reading' && reading ? [reading.status] : [];
   });
 
-function displacedReads({ runs }: OrderCourse): string[] {
+function displacedReads({ runs, met }: OrderCourse): string[] {
+  // In a run that was reset, a caller who is there again may end the read whose result the history holds.
+  if (met.has('reset')) return [];
   const [first] = readStatuses(runs.at(-1)?.events ?? []);
   const trail = trailOf(runs.at(-1));
   if (!trail || first === undefined) return [];
@@ -169,13 +171,16 @@ function wrongEnds(course: OrderCourse): string[] {
   ];
 }
 
-/** A stop in a crowd, or a flood of inventions, is many causes. */
+/** A stop in a crowd, or a flood of inventions, is many causes. So are signals that are repeated, since no answer comes. */
 const causesIn = (course: OrderCourse): number => {
   const { plan, asked } = course;
+  const repeated = plan.disturbances.map((one) =>
+    one.kind === 'callsFail' && one.link === 'temporal' && one.fails === 'answerLost' ? one.forMs / minute : 0,
+  );
   const crowds = plan.deeds.map((deed) => (deed.kind === 'stop' ? deed.crowd : 0));
   const deliveries = acknowledgedOf(course).length;
   const happened = [plan.changes, plan.deeds, plan.disturbances, asked].map(({ length }) => length);
-  return [1, deliveries, ...crowds, ...happened].reduce((sum, count) => sum + count);
+  return [1, deliveries, ...crowds, ...repeated, ...happened].reduce((sum, count) => sum + count);
 };
 
 function tooManyEvents(course: OrderCourse): string[] {
