@@ -110,16 +110,19 @@ function tooManyEvents({ subscriptions, plan }: SubscriptionCourse): string[] {
 const takenOutcomes = ['accepted', 'parked', 'unchecked', 'test', 'employee'];
 const isTaken = ({ outcome }: AnsweredDelivery): boolean => takenOutcomes.includes(outcome);
 
+const refusedInOrder = ['ended', 'noSecretYet'];
+
 function refusedDeliveries(course: SubscriptionCourse): string[] {
   const { world, startedAt } = course;
-  // A reset forgets addresses, and a short grace ends them.
+  // A reset forgets addresses and secrets, and a short grace ends addresses.
   const enders = [
     ...deedsOf(course, 'reset', ...endings),
     ...course.plan.deeds.filter((deed) => 'graceMs' in deed && deed.graceMs !== null),
   ];
   const firstEnd = startedAt + Math.min(...enders.map(({ atMs }) => atMs));
   return world.deliveries.answered.flatMap((one) => {
-    if (one.from !== 'service' || isTaken(one) || (one.outcome === 'ended' && one.at >= firstEnd)) return [];
+    if (one.from !== 'service' || isTaken(one) || (refusedInOrder.includes(one.outcome) && one.at >= firstEnd))
+      return [];
     return [`a delivery to address ${addressIn(one.url)} was answered with ${one.outcome} at ${at(course, one.at)}`];
   });
 }
