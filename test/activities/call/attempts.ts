@@ -1,7 +1,7 @@
 import type { Info } from '@temporalio/activity';
 import type { ApplicationFailure } from '@temporalio/common';
 import { createAuthorizedCall, createQuietTimes } from '../../../src/activities/authorized-call.js';
-import { createCallActivities } from '../../../src/activities/call.js';
+import { type CallActivityPorts, createCallActivities } from '../../../src/activities/call.js';
 import { parseContractProfile } from '../../../src/contracts/default-contract-profile.js';
 import {
   type AttemptEnd,
@@ -54,6 +54,19 @@ export const reply = (status: number, body?: unknown, headers = {}): ApiReply =>
 export const refusal = (status: number, code: string, message: string): ApiReply =>
   reply(status, { status: 'error', error: { code, message } });
 
+/** Claims in memory. Temporal does not answer questions about them unless `isShown`. */
+function claimsWhile(isShown: () => boolean): CallActivityPorts['claims'] {
+  const claimed = new Set<string>();
+  return {
+    async takeAsked(_run, name) {
+      if (!isShown()) throw new Error('Temporal has not recorded a claim in time');
+      const isFirst = !claimed.has(name);
+      claimed.add(name);
+      return isFirst;
+    },
+  };
+}
+
 /** The service, the tokens and Temporal, as far as the activity sees them. The way to the service breaks with an Error. */
 export function createCallStage(
   turns: (ApiReply | Error)[],
@@ -82,19 +95,11 @@ export function createCallStage(
   const tokens = tokensInOrder();
   const clock = { now: start };
   const now = () => clock.now;
-  const claimed = new Set<string>();
   const { attemptCall } = createCallActivities({
     account: (name: AccountName) => (name === 'partner' ? partnerAccount() : businessAccount()),
     rideApi: createRideApi({ profile: parseContractProfile(overrides), http, now, keepsPersonalData }),
     call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), monotonic: now }),
-    claims: {
-      async takeAsked(_run, name) {
-        if (stage.hidesClaims) throw new Error('Temporal has not recorded a claim in time');
-        const isFirst = !claimed.has(name);
-        claimed.add(name);
-        return isFirst;
-      },
-    },
+    claims: claimsWhile(() => !stage.hidesClaims),
     stores,
     now,
     quoting: { monotonic: now },
