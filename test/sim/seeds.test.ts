@@ -38,7 +38,10 @@ const played: Record<string, { count: number; mustMeet: readonly string[] }> = {
   },
   account: {
     count: 20,
-    mustMeet: [...anywhere, 'continuedAsNew', 'watchCancelled', 'watchTerminated', 'watchReset'],
+    mustMeet: [
+      ...['workerKilled', 'workerPaused', 'workerReplaced', 'rebuilt', 'continuedAsNew'],
+      ...['watchCancelled', 'watchTerminated', 'watchReset'],
+    ],
   },
 };
 
