@@ -75,7 +75,12 @@ export function createSandboxState(options: SandboxOptions, sender = createDeliv
   const change = DeliveryChangeSchema.parse(options.deliveries ?? {});
   const rides = createRides(orders, speed);
   const deliveries = createDeliveries({
-    ...{ orders, subscribers, sender, speed, random, change },
+    orders,
+    subscribers,
+    sender,
+    speed,
+    random,
+    change,
     productOf: (orderId) => rides.find(orderId ?? '')?.order.product_id ?? sandboxProducts.standard.id,
     receiptTimes: (status) => receiptTimes(status, state.rideSettings),
   });

@@ -68,7 +68,9 @@ export function createCallActivities(ports: CallActivityPorts) {
     let asking: ServiceCall['operation'] = operation;
     const facts = (): AttemptFacts => (quote === null ? {} : { quote });
     const failed = (trouble: CallTrouble, how = sent): AttemptEnd & AttemptFacts => ({
-      ...{ kind: 'failed', sent: isInDoubt ? 'unknown' : how, trouble },
+      kind: 'failed',
+      sent: isInDoubt ? 'unknown' : how,
+      trouble,
       ...facts(),
     });
     const mayNotSend = (why: string): AttemptEnd & AttemptFacts =>

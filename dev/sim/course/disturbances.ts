@@ -130,7 +130,7 @@ const begin: {
   },
 };
 
-/** An activity that nobody has cancelled. */
+/** Picks a pending activity whose cancellation nobody has requested. */
 function pendingActivity({ namespace }: World, which: number) {
   const all = namespace
     .all()

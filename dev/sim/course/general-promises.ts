@@ -29,7 +29,7 @@ function secretsInHistories({ world: { service, namespace } }: Course): string[]
 const tokenLifetimeMs = 899_000;
 const renewedAheadMs = 60_000;
 
-/** More tokens than the lifetimes and the disturbances of a course explain. Each scope has a token of its own. */
+/** Finds more tokens than lifetimes and disturbances explain. Each scope has its own token. */
 function tooManyTokens({ world: { service, namespace }, startedAt, endedAt, plan }: Course): string[] {
   const { tokensIssued } = service.state.ledger.counts();
   const leases = namespace.all().filter(({ type }) => type === 'accessToken');

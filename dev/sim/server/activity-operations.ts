@@ -1,4 +1,4 @@
-// What operators do to a pending activity (service/history/workflow/activity.go).
+// Operator actions on a pending activity (service/history/workflow/activity.go).
 import { offer } from './activities.js';
 import type { Execution, PendingActivity } from './execution.js';
 import type { Namespace } from './namespace.js';

@@ -60,7 +60,7 @@ export interface PendingActivity extends ActivityOrder {
   state: 'scheduled' | 'started' | 'backoff';
   /** Changes with each attempt and with most actions of operators, so that earlier offers and waits are recognised. */
   stamp: number;
-  /** How often workers have started it. */
+  /** Number of times that a worker has started it. */
   starts: number;
   startedMs: number;
   startedBy: Poller | null;
@@ -160,7 +160,7 @@ export interface StartedTask {
 export interface StartedActivity {
   execution: Execution;
   activity: PendingActivity;
-  /** Those of the activity when the worker started it. */
+  /** Values of the activity when the worker started it. */
   starts: number;
   attempt: number;
 }

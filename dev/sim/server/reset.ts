@@ -14,7 +14,7 @@ import { failedCauses, scheduleTask } from './scheduling.js';
 import { startTimer } from './timers.js';
 import type { Outcome } from './updates.js';
 
-/** Where to reset a run. */
+/** The point to which a run is reset. */
 export interface ResetPoint {
   /** The event that ended the workflow task. */
   finishedId: number;

@@ -1,8 +1,7 @@
 // Plays a plan for the orders of one account, and collects what the judge needs to know.
-import type { OrderId } from '../../../../src/domain/keys.js';
 import { withBudget } from '../../world/settings.js';
 import { createWorld } from '../../world/world.js';
-import { type BegunOrder, beginOrder, type OrderCourse } from '../order/course.js';
+import { beginOrders, type OrderCourse } from '../order/course.js';
 import { playOut } from '../play.js';
 import type { Course, CourseParts } from '../scenario.js';
 import type { AccountPlan } from './plan.js';
@@ -21,15 +20,7 @@ export async function runAccountCourse(plan: AccountPlan, parts: CourseParts): P
   const config = withBudget(parts.config, requestsPerSecond);
   const world = createWorld(seed, { ...parts, config, workers, watch });
   const startedAt = world.scheduler.now;
-  const begun: BegunOrder[] = [];
-  for (const [index, { startsMs, ...story }] of plan.orders.entries())
-    world.scheduler.after(startsMs, () => {
-      const orderId = `o${index + 1}` as OrderId;
-      const shifted = disturbances.map((one) => ({ ...one, atMs: one.atMs - startsMs }));
-      begun.push(
-        beginOrder(world, { ...story, seed, disturbances: shifted }, { orderId, taskQueue: config.taskQueue }),
-      );
-    });
+  const begun = beginOrders(world, plan, { taskQueue: config.taskQueue });
   const isOver = (): boolean => begun.length === plan.orders.length && begun.every((order) => order.isOver());
   const played = await playOut(world, disturbances, isOver, longestMs[watch]);
   const orders = begun.map((order) => order.end(played));

@@ -2,19 +2,13 @@
 import { isTokenRequest } from '../../world/service.js';
 import { generalPromises } from '../general-promises.js';
 import { durationText } from '../in-words.js';
-import type { OrderCourse } from '../order/course.js';
-import { orderPromises } from '../order/judge.js';
-import { judgeBy, type Promised } from '../scenario.js';
+import { ofEachOrder, orderPromises } from '../order/judge.js';
+import { judgeBy } from '../scenario.js';
 import type { AccountCourse } from './course.js';
-
-const ofEachOrder = ([promise, findBreaches]: Promised<OrderCourse>): Promised<AccountCourse> => [
-  promise,
-  ({ orders }) => orders.flatMap((order) => findBreaches(order).map((what) => `${order.orderId}: ${what}`)),
-];
 
 export const judge = judgeBy<AccountCourse>([
   ...generalPromises,
-  ...orderPromises.map(ofEachOrder),
+  ...orderPromises.map(ofEachOrder<AccountCourse>),
   ['The service gets no more requests than the account may send', tooManyRequests],
 ]);
 

@@ -35,7 +35,7 @@ function lateEnds({ calls, plan, startedAt }: CallCourse): string[] {
 /** These failures say that the service has done nothing. */
 const without: readonly CallFailureType[] = ['Unavailable', 'Refused', 'Forbidden', 'CredentialsRejected'];
 
-/** How often a call has taken effect at the service. */
+/** Number of times that a call took effect at the service. */
 function effectsOf({ world: { service } }: CallCourse, { operation, workflowId, orderId }: PlayedCall): number {
   const { rides } = service.state;
   switch (operation) {

@@ -11,8 +11,8 @@ import type { World } from '../../world/world.js';
 import { resetTo } from '../operator.js';
 import { type Asked, ask, type PlayedOut, persistently, rulesMetBy, scheduleDeeds } from '../play.js';
 import { hasRefused, letFail } from '../receiver.js';
-import type { Course } from '../scenario.js';
-import type { Deed, OrderPlan } from './plan.js';
+import type { Course, Plan } from '../scenario.js';
+import type { Deed, OrderPlan, OrderStory } from './plan.js';
 
 type AskedOfOrder = Asked<Deed['kind'], OrderTrail>;
 
@@ -38,6 +38,11 @@ export interface BegunOrder {
   end: (played: PlayedOut) => OrderCourse;
 }
 
+/** A plan with several orders. */
+interface OrdersPlan extends Plan {
+  orders: readonly (OrderStory & { startsMs: number })[];
+}
+
 interface OrderOptions {
   orderId: OrderId;
   taskQueue: string;
@@ -46,7 +51,7 @@ interface OrderOptions {
 }
 
 /** Schedules everything in the plan except for the disturbances. */
-export function beginOrder(
+function beginOrder(
   world: World,
   plan: OrderPlan,
   { orderId, taskQueue, isAnnounced = false }: OrderOptions,
@@ -81,6 +86,22 @@ export function beginOrder(
       return { plan, orderId, world, startedAt, endedAt, statuses, requestedAt, asked, runs, met: allMet };
     },
   };
+}
+
+/** Begins each order at its time. Returns a list that grows with them. */
+export function beginOrders(
+  world: World,
+  { seed, orders, disturbances }: OrdersPlan,
+  options: Omit<OrderOptions, 'orderId'>,
+): readonly BegunOrder[] {
+  const begun: BegunOrder[] = [];
+  for (const [index, { startsMs, ...story }] of orders.entries())
+    world.scheduler.after(startsMs, () => {
+      const orderId = `o${index + 1}` as OrderId;
+      const shifted = disturbances.map((one) => ({ ...one, atMs: one.atMs - startsMs }));
+      begun.push(beginOrder(world, { ...story, seed, disturbances: shifted }, { ...options, orderId }));
+    });
+  return begun;
 }
 
 /** The URL of an order's receiver. */

@@ -6,7 +6,7 @@ import type { Execution } from '../../server/execution.js';
 import { calmFrom, isCareless, mostAttempts, resultOf } from '../evidence.js';
 import { durationText } from '../in-words.js';
 import { untoldStatuses } from '../receiver.js';
-import type { Promised } from '../scenario.js';
+import type { Course, Promised } from '../scenario.js';
 import { announcedBy, type OrderCourse, receiverOf } from './course.js';
 
 export const orderPromises: readonly Promised<OrderCourse>[] = [
@@ -20,6 +20,15 @@ export const orderPromises: readonly Promised<OrderCourse>[] = [
   ['I7: the run ends soon after the order', lateEnds],
   ['Callers get an answer, and it says the truth', wrongAnswers],
   ['Receivers are told each change at least once, in order', untold],
+];
+
+/** The same promise about each order of a course. */
+export const ofEachOrder = <C extends Course & { orders: readonly OrderCourse[] }>([
+  promise,
+  findBreaches,
+]: Promised<OrderCourse>): Promised<C> => [
+  promise,
+  ({ orders }) => orders.flatMap((order) => findBreaches(order).map((what) => `${order.orderId}: ${what}`)),
 ];
 
 const minute = 60_000;
@@ -171,7 +180,10 @@ function wrongEnds(course: OrderCourse): string[] {
   ];
 }
 
-/** A stop in a crowd, or a flood of inventions, is many causes. So are signals that are repeated, since no answer comes. */
+/**
+ * A stop in a crowd and a flood of invented deliveries count as many causes. So do signals that are repeated because
+ * their answers are lost.
+ */
 const causesIn = (course: OrderCourse): number => {
   const { plan, asked } = course;
   const repeated = plan.disturbances.map((one) =>

@@ -153,7 +153,10 @@ export function beginText({ isRequested, limits, receiver }: OrderStory): string
   ].join('; ');
 }
 
-/** The life of an order in words. `isAnnounced`: the service announces the changes, whatever the plan says of deliveries. */
+/**
+ * The life of an order in words. `isAnnounced`: the service announces the changes, so the plan's deliveries do not
+ * apply.
+ */
 export function storyLines({ changes, end, deeds }: OrderStory, { isAnnounced = false } = {}): Line[] {
   let atMs = 0;
   const becomes = [...changes, end].map(({ afterMs, status, sending }) => {

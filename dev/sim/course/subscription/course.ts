@@ -22,7 +22,7 @@ import { createWorld, type World } from '../../world/world.js';
 import { lastsMs } from '../disturbances.js';
 import { minute } from '../draws.js';
 import { resetTo } from '../operator.js';
-import { type BegunOrder, beginOrder, type OrderCourse } from '../order/course.js';
+import { beginOrders, type OrderCourse } from '../order/course.js';
 import { type Asked, ask, persistently, playOut, rulesMetBy, scheduleDeeds } from '../play.js';
 import type { Course, CourseParts } from '../scenario.js';
 import type { Deed, SubscriptionPlan } from './plan.js';
@@ -62,7 +62,7 @@ export async function runSubscriptionCourse(plan: SubscriptionPlan, parts: Cours
   world.asCaller((client) => {
     for (const eventType of eventTypes) void persistently(world, () => subscribe(client, eventType, taskQueue));
   });
-  const begun = beginOrders(world, plan, taskQueue);
+  const begun = beginOrders(world, plan, { taskQueue, isAnnounced: true });
   const asked: AskedOfSubscription[] = [];
   const met = new Set<string>();
   const stranger = new Process('stranger', scheduler);
@@ -99,19 +99,7 @@ function subscribe({ workflow }: Client, eventType: EventType, taskQueue: string
   return workflow.start('subscription', { workflowId, taskQueue, args: [{ account, eventType, publicUrl }] });
 }
 
-function beginOrders(world: World, { orders, seed, disturbances }: SubscriptionPlan, taskQueue: string): BegunOrder[] {
-  const begun: BegunOrder[] = [];
-  for (const [index, { startsMs, ...story }] of orders.entries())
-    world.scheduler.after(startsMs, () => {
-      const orderId = `o${index + 1}` as OrderId;
-      const shifted = disturbances.map((one) => ({ ...one, atMs: one.atMs - startsMs }));
-      const plan = { ...story, seed, disturbances: shifted };
-      begun.push(beginOrder(world, plan, { orderId, taskQueue, isAnnounced: true }));
-    });
-  return begun;
-}
-
-/** What became of the deliveries, as kinds. */
+/** The sender and outcome of each delivery, such as `service: accepted`. */
 const kindsOf = ({ deliveries }: World): string[] =>
   deliveries.answered.map(({ from, outcome }) => `${from}: ${outcome}`);
 

@@ -5,20 +5,14 @@ import type { AnsweredDelivery } from '../../world/delivery-wire.js';
 import { calmFrom, isCareless } from '../evidence.js';
 import { generalPromises } from '../general-promises.js';
 import { durationText } from '../in-words.js';
-import type { OrderCourse } from '../order/course.js';
-import { deliveredTo, orderPromises } from '../order/judge.js';
-import { judgeBy, type Promised } from '../scenario.js';
+import { deliveredTo, ofEachOrder, orderPromises } from '../order/judge.js';
+import { judgeBy } from '../scenario.js';
 import type { PlayedSubscription, SubscriptionCourse } from './course.js';
 import type { Deed } from './plan.js';
 
-const ofEachOrder = ([promise, findBreaches]: Promised<OrderCourse>): Promised<SubscriptionCourse> => [
-  promise,
-  ({ orders }) => orders.flatMap((order) => findBreaches(order).map((what) => `${order.orderId}: ${what}`)),
-];
-
 export const judge = judgeBy<SubscriptionCourse>([
   ...generalPromises,
-  ...orderPromises.map(ofEachOrder),
+  ...orderPromises.map(ofEachOrder<SubscriptionCourse>),
   ['A subscription is in force once all is calm, and the service has its address', notInForce],
   ['The service gets no more subscriptions than its answers explain', tooManySubscribers],
   ['I6: events of a subscription grow with changes, not with time', tooManyEvents],
@@ -48,7 +42,7 @@ const deedsOf = ({ plan }: SubscriptionCourse, ...kinds: Deed['kind'][]) =>
 const read = <T>(data: Uint8Array | null | undefined): T | null =>
   data ? (JSON.parse(Buffer.from(data).toString()) as T) : null;
 
-/** What the ingress learns of a subscription. */
+/** The addresses that the run publishes for the ingress. */
 function memoOf({ runs }: PlayedSubscription): SubscriptionMemo['accepted'] {
   const memo = runs.at(-1)?.memo[subscriptionMemoField];
   return read<SubscriptionMemo>(memo?.data)?.accepted ?? [];
@@ -144,7 +138,9 @@ function untoldProofs(course: SubscriptionCourse): string[] {
         (one) =>
           one.from === 'service' && one.outcome === 'accepted' && addressIn(one.url) === address && one.at > knownAt,
       );
-      return proven ? [`a signed delivery came to ${address} at ${at(course, proven.at)}, which nobody was told`] : [];
+      return proven
+        ? [`a signed delivery came to ${address} at ${at(course, proven.at)}, but the run was never told`]
+        : [];
     }),
   );
 }

@@ -7,7 +7,7 @@ import { beginText, type OrderStory, orderParts, storyLines } from '../order/pla
 import type { Plan } from '../scenario.js';
 import { shorter } from '../search.js';
 
-/** How a stranger who knows the address tries to be taken for the service. */
+/** Ways in which a stranger who knows the address imitates the service. */
 export const forgeries = ['wrongSecret', 'unsigned', 'notJson', 'wrongPath'] as const;
 
 /** Something that happens to the subscription to changes of status, or to what comes to its address. */
@@ -23,7 +23,7 @@ export type Deed =
       | { kind: 'route' | 'discard' }
     ));
 
-/** How the service sends its deliveries. */
+/** Settings of the service's deliveries. */
 export interface Sending {
   /** The chance that it never sends one. */
   lost: number;
