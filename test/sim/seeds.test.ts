@@ -14,11 +14,12 @@ installTimers();
 /** What any courses have to meet, so that they prove something. */
 const anywhere = [
   ...['workerKilled', 'workerPaused', 'workerCutOff', 'workerReplaced', 'clockJumps', 'tokensRevoked', 'rebuilt'],
+  ...['activityPaused', 'activityReset'],
   ...['temporal requestLost', 'temporal answerLost', 'service requestLost', 'service answerLost'],
 ];
 /** What many courses meet. */
 const rarely = [
-  ...['ingressKilled', 'reset', 'cancel', 'terminate', 'continuedAsNew', 'noticeRefused'],
+  ...['ingressKilled', 'reset', 'resetWithoutMessages', 'cancel', 'terminate', 'continuedAsNew', 'noticeRefused'],
   ...['workflowTaskTimedOut', 'activity HEARTBEAT'],
   ...['service 401', 'service 403', 'service 404', 'service 429', 'service 500', 'service 503'],
 ];
@@ -27,7 +28,7 @@ const ofOrders = ['refresh', 'stop', 'unreadableSignal', 'endedByMistake', 'unha
 const played: Record<string, { count: number; mustMeet: readonly string[] }> = {
   order: { count: 70, mustMeet: [...anywhere, ...rarely, ...ofOrders] },
   ride: { count: 200, mustMeet: [...anywhere, ...rarely, 'update', 'cancelRide', 'outcomeUnknown'] },
-  call: { count: 200, mustMeet: [...anywhere, 'reset', 'cancel', 'terminate'] },
+  call: { count: 200, mustMeet: [...anywhere, 'reset', 'resetWithoutMessages', 'cancel', 'terminate'] },
   subscription: {
     count: 200,
     mustMeet: [

@@ -50,6 +50,7 @@ export function reset(
   for (const message of later) bringAgain(namespace, fresh, message);
   namespace.scheduler.note(`reset ${base.workflowId} to ${finishedId}`);
   namespace.count('reset');
+  if (leavesOut) namespace.count('resetWithoutMessages');
   scheduleTask(namespace, fresh);
   return fresh;
 }
