@@ -13,13 +13,18 @@ import { resetPoints, resetRun } from '../../support/operator.js';
 import { shows, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { failureOf } from '../../support/ride/rides.js';
+import { useOwnServer } from '../../support/server/own-server.js';
 
 const held = createNamedKey('held', randomBytes(32));
 const later = createNamedKey('later', randomBytes(32));
 const withBoth: PayloadEncryption = { keys: [held, later], encrypts: true };
 
 const FARETRAIL_PAYLOAD_KEYS = `held:${Buffer.from(held.key).toString('base64url')}`;
-const stack = useOrderStack({ env: { FARETRAIL_PAYLOAD_KEYS, FARETRAIL_ENCRYPT_PAYLOADS: 'true' } });
+const server = useOwnServer(); // the watch encrypts what it tells subscriptions, and other tests do not hold its keys
+const stack = useOrderStack(() => ({
+  env: { FARETRAIL_PAYLOAD_KEYS, FARETRAIL_ENCRYPT_PAYLOADS: 'true' },
+  address: server.address,
+}));
 let client: Client;
 beforeAll(() => {
   client = new Client({

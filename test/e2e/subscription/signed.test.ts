@@ -1,9 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
-import { startDevServer } from '../../../dev/stack/temporal/dev-server.js';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { defaultContractProfile } from '../../../src/contracts/default-contract-profile.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { createSealer } from '../../../src/sealing/sealer.js';
@@ -19,15 +15,10 @@ import { createVerification } from '../../../src/webhooks/verification.js';
 import { isLong } from '../../support/long.js';
 import { type OrderStack, startOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
+import { useOwnServer } from '../../support/server/own-server.js';
 import { type SubscriptionRun, subscribe, webhookEnv } from '../../support/subscription/subscriptions.js';
 
-/** A server of its own: a subscription is named by account and event type alone, and other tests subscribe, too. */
-let server: Awaited<ReturnType<typeof startDevServer>>;
-beforeAll(async () => {
-  const databaseFile = join(mkdtempSync(join(tmpdir(), 'faretrail-signed-')), 'temporal.db');
-  server = await startDevServer({ program: inject('temporalProgram'), databaseFile });
-});
-afterAll(() => server?.stop());
+const server = useOwnServer(); // a subscription is named by account and event type alone, and other tests subscribe, too
 
 const account = toAccountName('business');
 const body = '{"order_id":"4711","status":"Driving"}';
