@@ -255,12 +255,21 @@ function toOutcomeUnknown({ message, details, namedOrderId }: CallTrouble): Call
   };
 }
 
-/** The failure of a create in a run that was reset: this run has placed no order, but the run before may have. */
-export const afterReset = (trouble: CallTrouble): CallFailure =>
-  toOutcomeUnknown({
-    ...trouble,
-    message: `${trouble.message.replace(/\.$/, '')}. The run was reset, and may have sent the order before.`,
-  });
+/**
+ * May this failure be wrong, if the run was reset? No attempt of this run was carried out, as far as it knows, but one
+ * of the run before may have been.
+ */
+export const isWrongAfterReset = ({ operation }: CallName, before: SentBefore, failure: CallFailure): boolean =>
+  isChanging(operation) && before.sent === 'no' && failure.type !== 'OutcomeUnknown';
+
+/** What follows such a failure in a run that was reset. `isOver`: the time of the whole effort is. */
+export function afterReset(call: CallName, before: SentBefore, trouble: CallTrouble, isOver: boolean): AfterAttempt {
+  if (showsInOrder(call.operation) && !isOver)
+    return { act: 'tryAgain', before: { ...before, sent: 'unknown', isReadFirst: true, refusal: trouble } };
+  const what = call.operation === 'createOrder' ? 'the order' : 'the change';
+  const message = `${trouble.message.replace(/\.$/, '')}. The run was reset, and may have sent ${what} before.`;
+  return { act: 'fail', failure: toOutcomeUnknown({ ...trouble, message }) };
+}
 
 /** A call that has not ended by then shows attention. */
 export const longCallMs = 60_000;

@@ -25,6 +25,7 @@ import {
   callWaits,
   effortMs,
   isChanging,
+  isWrongAfterReset,
   nothingSent,
   parseBusinessCallInput,
   passingTrouble,
@@ -123,9 +124,14 @@ async function carryOut(
       onQuote?.({ price: quote.price, currency: quote.currency });
     }
     const pauseMs = 'trouble' in end ? Math.max(end.trouble.afterMs ?? 0, pauseAfterMs(tried)) : pauseAfterMs(tried);
-    const next = afterAttempt(call, before, end, Date.now() + pauseMs >= endsAt);
+    const isOver = Date.now() + pauseMs >= endsAt;
+    const known = afterAttempt(call, before, end, isOver);
+    const next =
+      known.act === 'fail' && 'trouble' in end && (await isWrong(call, before, known.failure))
+        ? afterReset(call, before, end.trouble, isOver)
+        : known;
     if (next.act === 'return') return next.result;
-    if (next.act === 'fail') throw failureOf(await knowing(call, end, next.failure));
+    if (next.act === 'fail') throw failureOf(next.failure);
     before = next.before;
     await sleep(pauseMs, { summary: `Until ${call.operation} is tried again` });
   }
@@ -141,11 +147,12 @@ export function wasReset(): Promise<boolean> {
   return proxyActivities<Pick<FollowingActivities, 'wasRideReset'>>(options).wasRideReset();
 }
 
-/** The failure of a call, in the knowledge of what another run may have sent before a reset of this one. */
-async function knowing(call: ServiceCall, end: AttemptEnd, failure: CallFailure): Promise<CallFailure> {
-  const isCertain = call.operation !== 'createOrder' || failure.type === 'OutcomeUnknown' || !('trouble' in end);
-  if (isCertain || !doubtOutlivesRefusals() || !(await wasReset())) return failure;
-  return afterReset(end.trouble);
+/** Has this failure to be doubted, since the run was reset and may have sent the call before? */
+async function isWrong(call: ServiceCall, before: SentBefore, failure: CallFailure): Promise<boolean> {
+  if (!isWrongAfterReset(call, before, failure)) return false;
+  const isKnown =
+    call.operation === 'createOrder' ? doubtOutlivesRefusals() : patched('refused-changes-outlive-resets');
+  return isKnown && (await wasReset());
 }
 
 const failureOf = ({ type, message, details }: CallFailure): ApplicationFailure =>

@@ -3,15 +3,18 @@ import {
   type AfterAttempt,
   type AttemptEnd,
   afterAttempt,
+  afterReset,
   attemptTerms,
   type BusinessOperation,
   businessOperations,
+  type CallFailure,
   type CallTrouble,
   callSummary,
   callWaits,
   effortMs,
   isAboutOrder,
   isChanging,
+  isWrongAfterReset,
   nothingSent,
   passingTrouble,
   pauseAfterMs,
@@ -147,6 +150,41 @@ describe('after an attempt', () => {
     ],
   ])('%s', (_, operation, before, end, expected, isOver) => {
     expect(afterAttempt({ operation, account }, { ...nothingSent, ...before }, end, isOver)).toEqual(expected);
+  });
+
+  it.each<[string, BusinessOperation, Partial<SentBefore>, CallFailure['type'], boolean]>([
+    ['a refused create', 'createOrder', {}, 'Refused', true],
+    ['a refused change', 'cancelOrder', {}, 'Refused', true],
+    ['a change of an order that is not found', 'updateOrder', {}, 'OrderNotFound', true],
+    ['codes that could not be sent', 'addReferenceCode', {}, 'Unavailable', true],
+    ['a read', 'orderDetails', {}, 'Refused', false],
+    ['what is unknown already', 'cancelOrder', {}, 'OutcomeUnknown', false],
+    ['a change that was read', 'cancelOrder', lostAndRead, 'Refused', false],
+  ])('of a run that was reset, the failure of %s may be wrong, or not', (_, operation, before, type, isWrong) => {
+    const failure = { type, message: 'no', details: [] };
+    expect(isWrongAfterReset({ operation, account }, { ...nothingSent, ...before }, failure)).toBe(isWrong);
+  });
+
+  it.each<[string, BusinessOperation, AfterAttempt, isOver?: boolean]>([
+    ['a change is read', 'cancelOrder', again({ ...lostAndRead, refusal: refused })],
+    [
+      'a change is unknown when the time is over',
+      'cancelOrder',
+      unknown('No. Too late. The run was reset, and may have sent the change before'),
+      true,
+    ],
+    [
+      'a create is unknown',
+      'createOrder',
+      unknown('No. Too late. The run was reset, and may have sent the order before'),
+    ],
+    [
+      'codes are unknown',
+      'addReferenceCode',
+      unknown('No. Too late. The run was reset, and may have sent the change before'),
+    ],
+  ])('that failed in a run that was reset, %s', (_, operation, expected, isOver = false) => {
+    expect(afterReset({ operation, account }, nothingSent, refused, isOver)).toEqual(expected);
   });
 
   it('that may be repeated, the failure names operation and account', () => {

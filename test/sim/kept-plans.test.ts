@@ -2,6 +2,8 @@ import { expect, it } from 'vitest';
 import { installTimers } from '../../dev/sim/clock/timers.js';
 import type { AccountPlan } from '../../dev/sim/course/account/plan.js';
 import { orderScenario } from '../../dev/sim/course/account/scenario.js';
+import type { CallPlan } from '../../dev/sim/course/call/plan.js';
+import { callScenario } from '../../dev/sim/course/call/scenario.js';
 import type { OrderStory } from '../../dev/sim/course/order/plan.js';
 import type { RidePlan } from '../../dev/sim/course/ride/plan.js';
 import { rideScenario } from '../../dev/sim/course/ride/scenario.js';
@@ -103,6 +105,18 @@ const subscriptions: Record<string, Partial<SubscriptionPlan>> = {
   },
 };
 
+const calls: Record<string, Partial<CallPlan>> = {
+  'a cancel that was carried out before a reset was answered as refused': {
+    calls: [
+      {
+        startsMs: 14 * minute + 20_408,
+        operation: 'cancelOrder',
+        deeds: [{ kind: 'reset', atMs: 120, which: 0, leavesOut: true }],
+      },
+    ],
+  },
+};
+
 function keep<P extends Plan, C extends Course>(
   scenario: Scenario<P, C>,
   usual: Omit<P, 'seed'>,
@@ -119,3 +133,4 @@ function keep<P extends Plan, C extends Course>(
 keep(rideScenario, ride, rides);
 keep(orderScenario, account, orders);
 keep(subscriptionScenario, subscription, subscriptions);
+keep(callScenario, { calls: [], disturbances: [] }, calls);

@@ -59,9 +59,7 @@ function wrongEffects(course: CallCourse): string[] {
     if (last?.status === 'COMPLETED')
       return effects === wanted ? [] : [`${nameOf(call)} succeeded, but ${call.operation} took no effect`];
     const type = last?.events.at(-1)?.workflowExecutionFailedEventAttributes?.failure?.applicationFailureInfo?.type;
-    // A change in a run that was reset may be refused because the run before has made it.
-    const isMadeBefore = call.met.has('reset') && call.operation !== 'createOrder';
-    const isSure = without.some((one) => one === type) && !isMadeBefore;
+    const isSure = without.some((one) => one === type);
     return isSure && effects > 0 ? [`${nameOf(call)} failed as ${type}, but ${call.operation} took effect`] : [];
   });
 }

@@ -30,6 +30,16 @@ export const callTroubles: Paths = {
     },
     async (place) => await ended(startCall(place, 'cancelOrder', { orderId })),
   ),
+  'call-refused-after-a-reset': scripted(
+    {
+      attemptCall: [
+        answers({ kind: 'failed', sent: 'no', trouble: { ...unavailable, type: 'Refused', isFinal: true } }),
+        answers(done),
+      ],
+      wasRideReset: answers(true),
+    },
+    async (place) => await completed(startCall(place, 'cancelOrder', { orderId })),
+  ),
   'create-that-could-not-be-sent': scripted(
     {
       attemptCall: answers({ kind: 'failed', sent: 'no', trouble: { ...unavailable, isFinal: true } }),
