@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AskOptions, OrderTrail } from '../client/index.js';
 import { monotonicMs } from '../clock.js';
 import type { AccountName } from '../domain/keys.js';
+import { pausedActivities, pausedText } from '../temporal/paused-activities.js';
 import { failureBehind, hasCode, isGrpc } from '../temporal/run-errors.js';
 import { type Decision, type FoundRun, readDecisions } from '../temporal/runs.js';
 import { judgeWorker } from '../temporal/watches.js';
@@ -87,9 +88,11 @@ export async function viewRun<Standing, Result>(session: Session, shown: ShownRu
   const run = await readRun(session, shown, found);
   const { failure } = run;
   const { state, isOpen, startedAt, endedAt, workflowId } = found;
-  const json = { workflowId, state, startedAt, endedAt, ...shown.toJson(run), failure };
+  const paused = isOpen ? pausedActivities(found) : [];
+  const json = { workflowId, state, startedAt, endedAt, ...shown.toJson(run), failure, paused };
   const when = isOpen ? `since ${utc(startedAt)} UTC` : `at ${utc(endedAt)} UTC`;
-  const line = paint('faint', `${plain(workflowId)}: ${state} ${when}`);
+  const pauses = paused.map((one) => paint('bad', plain(pausedText(workflowId, one))));
+  const line = [paint('faint', `${plain(workflowId)}: ${state} ${when}`), ...pauses].join('\n');
   const text = shown.toText(run);
   if (text !== null) return { run, json, text: `${text}\n\n${line}` };
   const why = failure

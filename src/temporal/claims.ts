@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import type { Claims, RunName } from '../activities/index.js';
 import { monotonicMs } from '../clock.js';
 import { type Claim, claimedSignal } from '../workflows/messages.js';
-import { decodeAll, type HistoryEvents, runOf } from './runs.js';
+import { decodeAll, type HistoryEvents, msOf, runOf } from './runs.js';
 
 // An activity cannot know from Temporal whether it was tried before: an operator who resets it sets its attempt to 1, and who resets the run
 // makes another activity of it. But what stands in a history stays, and a run that was reset names the run that it came from.
@@ -72,15 +72,12 @@ export const createResetReader =
   async ({ workflowId, runId }: RunName, after: number): Promise<boolean> => {
     for (let next: string | null | undefined = runId; next; ) {
       const events: HistoryEvents = (await eventsOf(client, { workflowId, runId: next })) ?? [];
-      const since = events.filter(({ eventTime }) => toMs(eventTime) >= after);
+      const since = events.filter(({ eventTime }) => msOf(eventTime) >= after);
       if (runsNamedIn(since, 'before').length > 0) return true;
       next = since[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
     }
     return false;
   };
-
-const toMs = (time: HistoryEvents[number]['eventTime']): number =>
-  Number(time?.seconds ?? 0) * 1_000 + Number(time?.nanos ?? 0) / 1_000_000;
 
 /** The histories in which an older claim may stand, and that of the run itself as the last one. Without one of them nothing is certain: none. */
 async function historiesBehind(client: Client, run: RunName): Promise<HistoryEvents[]> {

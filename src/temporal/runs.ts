@@ -31,6 +31,10 @@ export interface CallOptions {
 /** The events of a run, oldest first. */
 export type HistoryEvents = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>;
 
+/** Milliseconds since the epoch of a time that the server sent; 0 where it sent none. */
+export const msOf = (time: HistoryEvents[number]['eventTime']): number =>
+  Number(time?.seconds ?? 0) * 1_000 + Number(time?.nanos ?? 0) / 1_000_000;
+
 /** A run as Temporal describes it. */
 export type FoundRun = WorkflowExecutionDescription &
   RunTimes & { /** Changes with every event of the run. */ version: string };
@@ -172,8 +176,7 @@ export async function readDecisions({ client }: { client: Client }, workflowId: 
 function toDecision(event: HistoryEvents[number]): Decision[] {
   const [what, by] = whatAndWho(event);
   if (!what || !by) return [];
-  const { seconds, nanos } = event.eventTime ?? {};
-  const at = new Date(Number(seconds ?? 0) * 1_000 + (nanos ?? 0) / 1e6).toISOString();
+  const at = new Date(msOf(event.eventTime)).toISOString();
   return [{ at, what, by, principal: event.principal?.name || null }];
 }
 

@@ -37,7 +37,7 @@ import {
 import { deliveryReceivedSignal, followRequestedSignal } from '../workflows/messages.js';
 import type { FollowOrderProgress, followOrder } from '../workflows/order/follow-order.js';
 import { FaretrailClientError, grpcErrorOf, hasCode, isGrpc } from './run-errors.js';
-import { decodeAll, type HistoryEvents, runOf, unlessEnded } from './runs.js';
+import { decodeAll, type HistoryEvents, msOf, runOf, unlessEnded } from './runs.js';
 
 // Every way to start a run. Options of starts first; an order needs more, since a run may have ended before it did.
 
@@ -267,7 +267,7 @@ async function after(
   before: FollowedOrder | 'nothing',
   { client, events }: { client: Client; events: HistoryEvents },
 ): Promise<FollowedOrder | 'nothing'> {
-  const at = iso(Number(event.eventTime?.seconds) * 1_000 + Math.floor(Number(event.eventTime?.nanos) / 1e6));
+  const at = iso(Math.floor(msOf(event.eventTime)));
   const start = event.workflowExecutionStartedEventAttributes;
   if (start) {
     const [input, progress] = await decodeAll(client, start.input?.payloads);

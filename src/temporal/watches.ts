@@ -8,6 +8,7 @@ import { accountQueueOf } from '../domain/task-queues.js';
 import type { AccountWatchInput, WatchOrderInput, WatchPulse } from '../domain/watch.js';
 import { accountWatchId, followOrderId, fromFollowOrderId, subscriptionId } from '../domain/workflow-ids.js';
 import { changeSeenSignal, changesCountedSignal, watchedOrderQuery, watchToldSignal } from '../workflows/messages.js';
+import { type PausedActivity, pausedActivities, pausedText } from './paused-activities.js';
 import { decodeAll, runOf } from './runs.js';
 import { startServing } from './starts.js';
 import { attributeOf, followedQuery, isOfAccount, type Looking, listOpen } from './visibility.js';
@@ -82,6 +83,8 @@ export interface WatchHolder {
   worker: string | null;
   /** What it heartbeats, at most half a minute old; null before the first. */
   pulse: WatchPulse | null;
+  /** Whether an operator has paused it. */
+  paused: PausedActivity | null;
 }
 
 /** Needs no worker. Null: no watch runs. */
@@ -94,6 +97,7 @@ export async function readWatch(client: Client, taskQueue: string, account: Acco
   return {
     worker: isHeld ? (activity?.lastWorkerIdentity ?? null) : null,
     pulse: (pulse as WatchPulse | undefined) ?? null,
+    paused: pausedActivities(found)[0] ?? null,
   };
 }
 
@@ -103,6 +107,7 @@ export async function findWatch(
   account: AccountName,
 ): Promise<(WatchHolder & { worker: string }) | string | null> {
   const watch = await readWatch(client, taskQueue, account);
+  if (watch?.paused) return pausedText(accountWatchId(account, taskQueue), watch.paused);
   if (watch?.worker) return { ...watch, worker: watch.worker };
   const polled = followedQuery(taskQueue, isOfAccount(account), `${names.status} IS NOT NULL`);
   const { count } = await inTime(() => client.workflow.count(polled));

@@ -12,10 +12,14 @@ import { attributeOf, isWatched } from '../../support/runs.js';
 const account = toAccountName('watched');
 const stack = useOrderStack({ businessAs: account });
 
+const env = () => ({
+  TEMPORAL_ADDRESS: inject('temporalAddress'),
+  FARETRAIL_TASK_QUEUE: stack.config.taskQueue,
+});
+
 /** What `attention` lists of the account. */
 async function listed(): Promise<object[]> {
-  const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_TASK_QUEUE: stack.config.taskQueue };
-  return JSON.parse((await runHere(['attention', '--account', account, '--json'], env)).stdout).runs;
+  return JSON.parse((await runHere(['attention', '--account', account, '--json'], env())).stdout).runs;
 }
 
 /** What the doctor says of the account. */
@@ -60,6 +64,43 @@ it('the doctor says who polls the orders of an account; when no worker does, it 
   await stack.startWorker();
   await isPolled();
   expect(await listed()).toEqual([]);
+});
+
+it('the doctor says who has paused the watch of an account, and order show who has paused a read', async () => {
+  const run = await newOrder();
+  onTestFinished(() => void run.terminate());
+  await expect.poll(() => isWatched(run)).toBe(true);
+  const { workflowService } = stack.client;
+  const watchId = accountWatchId(account, stack.config.taskQueue);
+  const watch = { namespace: 'default', identity: 'pat@desk', execution: { workflowId: watchId }, type: 'watchOrders' };
+  await workflowService.pauseActivity({ ...watch, reason: 'night' });
+  const goOn = `temporal activity unpause --workflow-id ${watchId} --activity-id \\d+`;
+  const paused = new RegExp(`^failed: watchOrders was paused by pat@desk at \\S+Z \\(night\\); let it go on: ${goOn}$`);
+  expect(await diagnosed()).toMatch(paused);
+  expect(await listed()).toMatchObject([
+    { kind: 'account', code: 'noWatch', message: expect.stringContaining('pat@desk') },
+  ]);
+  await workflowService.unpauseActivity(watch);
+  await isPolled();
+
+  const orderId = stack.newOrder('business', [['Driving', 0]]);
+  stack.sandbox.setFault({ kind: 'forbidden', orderId });
+  const unread = await startFollowing(stack, { account, orderId });
+  onTestFinished(() => void unread.terminate());
+  await expect.poll(() => attributeOf(unread, 'RideAttention')).toBe('forbidden');
+  const read = { ...watch, execution: { workflowId: unread.workflowId }, type: 'readOrder' };
+  const shown = async () => {
+    const { stdout } = await runHere(['order', 'show', account, orderId, '--json'], env());
+    return JSON.parse(stdout).paused as object[];
+  };
+  expect(await shown()).toEqual([]);
+  await workflowService.pauseActivity(read);
+  const one = { activityId: expect.any(String), type: 'readOrder', by: 'pat@desk', reason: '' };
+  expect(await shown()).toEqual([{ ...one, since: expect.stringMatching(/Z$/) }]);
+  const { stdout } = await runHere(['order', 'show', account, orderId], env());
+  expect(stdout).toContain(`temporal activity unpause --workflow-id ${unread.workflowId}`);
+  await workflowService.unpauseActivity(read);
+  expect(await shown()).toEqual([]);
 });
 
 it('attention shows the trouble of an account once, on its watch, while its token and an order that it could not read show the same', async () => {
