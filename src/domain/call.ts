@@ -256,13 +256,13 @@ function toOutcomeUnknown({ message, details, namedOrderId }: CallTrouble): Call
 }
 
 /**
- * May this failure be wrong, if the run was reset? No attempt of this run was carried out, as far as it knows, but one
- * of the run before may have been.
+ * Would a reset of the run make this failure doubtful? As far as the run knows, none of its own attempts took effect,
+ * but an attempt before the reset may have.
  */
-export const isWrongAfterReset = ({ operation }: CallName, before: SentBefore, failure: CallFailure): boolean =>
+export const isDoubtfulAfterReset = ({ operation }: CallName, before: SentBefore, failure: CallFailure): boolean =>
   isChanging(operation) && before.sent === 'no' && failure.type !== 'OutcomeUnknown';
 
-/** What follows such a failure in a run that was reset. `isOver`: the time of the whole effort is. */
+/** What a run that was reset does about such a failure. `isOver`: there is no time left for another attempt. */
 export function afterReset(call: CallName, before: SentBefore, trouble: CallTrouble, isOver: boolean): AfterAttempt {
   if (showsInOrder(call.operation) && !isOver)
     return { act: 'tryAgain', before: { ...before, sent: 'unknown', isReadFirst: true, refusal: trouble } };

@@ -1,3 +1,4 @@
+import { shellWord } from '../domain/shell-word.js';
 import { type FoundRun, msOf } from './runs.js';
 
 /** An activity that an operator has paused, in the Temporal UI or with its command line. */
@@ -5,7 +6,7 @@ export interface PausedActivity {
   activityId: string;
   /** The name of the activity, `readOrder`. */
   type: string;
-  /** Who paused it, as Temporal was told; a rule of the namespace is named by its id. */
+  /** The identity that Temporal recorded; for a pause by a rule of the namespace, its author or its id. */
   by: string;
   /** Empty if none was given. */
   reason: string;
@@ -13,12 +14,15 @@ export interface PausedActivity {
   since: string;
 }
 
-/** The paused activities of an open run. While one is paused, no attempt of it starts and no timeout of it comes. */
+/**
+ * The paused activities of an open run. A paused activity starts no attempt, and server 1.31.2 fires none of its
+ * timeouts.
+ */
 export const pausedActivities = ({ raw }: Pick<FoundRun, 'raw'>): PausedActivity[] =>
   (raw.pendingActivities ?? []).flatMap(({ activityId, activityType, paused, pauseInfo }) => {
     if (!paused) return [];
     const { manual, rule, pauseTime } = pauseInfo ?? {};
-    const by = manual?.identity || rule?.identity || rule?.ruleId || 'somebody';
+    const by = manual?.identity || rule?.identity || rule?.ruleId || 'an unknown person';
     return {
       activityId: activityId ?? '',
       type: activityType?.name ?? '',
@@ -28,8 +32,9 @@ export const pausedActivities = ({ raw }: Pick<FoundRun, 'raw'>): PausedActivity
     };
   });
 
-/** Who paused it, and the command that lets it go on. */
+/** Who paused the activity, and the command that resumes it. */
 export function pausedText(workflowId: string, { activityId, type, by, reason, since }: PausedActivity): string {
   const why = reason === '' ? '' : ` (${reason})`;
-  return `${type} was paused by ${by} at ${since}${why}; let it go on: temporal activity unpause --workflow-id ${workflowId} --activity-id ${activityId}`;
+  const command = `temporal activity unpause --workflow-id ${shellWord(workflowId)} --activity-id ${shellWord(activityId)}`;
+  return `${type} was paused by ${by} at ${since}${why}; to resume it: ${command}`;
 }

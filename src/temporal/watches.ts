@@ -83,7 +83,7 @@ export interface WatchHolder {
   worker: string | null;
   /** What it heartbeats, at most half a minute old; null before the first. */
   pulse: WatchPulse | null;
-  /** Whether an operator has paused it. */
+  /** The pause that stops the watch; null if nobody has paused it. */
   paused: PausedActivity | null;
 }
 

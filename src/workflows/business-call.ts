@@ -25,7 +25,7 @@ import {
   callWaits,
   effortMs,
   isChanging,
-  isWrongAfterReset,
+  isDoubtfulAfterReset,
   nothingSent,
   parseBusinessCallInput,
   passingTrouble,
@@ -127,7 +127,7 @@ async function carryOut(
     const isOver = Date.now() + pauseMs >= endsAt;
     const known = afterAttempt(call, before, end, isOver);
     const next =
-      known.act === 'fail' && 'trouble' in end && (await isWrong(call, before, known.failure))
+      known.act === 'fail' && 'trouble' in end && (await isDoubtful(call, before, known.failure))
         ? afterReset(call, before, end.trouble, isOver)
         : known;
     if (next.act === 'return') return next.result;
@@ -147,12 +147,12 @@ export function wasReset(): Promise<boolean> {
   return proxyActivities<Pick<FollowingActivities, 'wasRideReset'>>(options).wasRideReset();
 }
 
-/** Has this failure to be doubted, since the run was reset and may have sent the call before? */
-async function isWrong(call: ServiceCall, before: SentBefore, failure: CallFailure): Promise<boolean> {
-  if (!isWrongAfterReset(call, before, failure)) return false;
-  const isKnown =
-    call.operation === 'createOrder' ? doubtOutlivesRefusals() : patched('refused-changes-outlive-resets');
-  return isKnown && (await wasReset());
+/** Was the run reset, so that an earlier attempt may have taken effect in spite of this failure? */
+async function isDoubtful(call: ServiceCall, before: SentBefore, failure: CallFailure): Promise<boolean> {
+  if (!isDoubtfulAfterReset(call, before, failure)) return false;
+  const asks =
+    call.operation === 'createOrder' ? doubtOutlivesRefusals() : patched('changes-refused-after-a-reset-are-read');
+  return asks && (await wasReset());
 }
 
 const failureOf = ({ type, message, details }: CallFailure): ApplicationFailure =>

@@ -14,7 +14,7 @@ import {
   effortMs,
   isAboutOrder,
   isChanging,
-  isWrongAfterReset,
+  isDoubtfulAfterReset,
   nothingSent,
   passingTrouble,
   pauseAfterMs,
@@ -152,17 +152,17 @@ describe('after an attempt', () => {
     expect(afterAttempt({ operation, account }, { ...nothingSent, ...before }, end, isOver)).toEqual(expected);
   });
 
-  it.each<[string, BusinessOperation, Partial<SentBefore>, CallFailure['type'], boolean]>([
-    ['a refused create', 'createOrder', {}, 'Refused', true],
-    ['a refused change', 'cancelOrder', {}, 'Refused', true],
-    ['a change of an order that is not found', 'updateOrder', {}, 'OrderNotFound', true],
-    ['codes that could not be sent', 'addReferenceCode', {}, 'Unavailable', true],
-    ['a read', 'orderDetails', {}, 'Refused', false],
-    ['what is unknown already', 'cancelOrder', {}, 'OutcomeUnknown', false],
-    ['a change that was read', 'cancelOrder', lostAndRead, 'Refused', false],
-  ])('of a run that was reset, the failure of %s may be wrong, or not', (_, operation, before, type, isWrong) => {
+  it.each<[string, boolean, BusinessOperation, Partial<SentBefore>, CallFailure['type']]>([
+    ['a refused create', true, 'createOrder', {}, 'Refused'],
+    ['a refused change', true, 'cancelOrder', {}, 'Refused'],
+    ['a change of an order that is not found', true, 'updateOrder', {}, 'OrderNotFound'],
+    ['codes that could not be sent', true, 'addReferenceCode', {}, 'Unavailable'],
+    ['a read', false, 'orderDetails', {}, 'Refused'],
+    ['what is unknown already', false, 'cancelOrder', {}, 'OutcomeUnknown'],
+    ['a change that was read', false, 'cancelOrder', lostAndRead, 'Refused'],
+  ])('after a reset, the failure of %s is doubtful: %s', (_, isDoubtful, operation, before, type) => {
     const failure = { type, message: 'no', details: [] };
-    expect(isWrongAfterReset({ operation, account }, { ...nothingSent, ...before }, failure)).toBe(isWrong);
+    expect(isDoubtfulAfterReset({ operation, account }, { ...nothingSent, ...before }, failure)).toBe(isDoubtful);
   });
 
   it.each<[string, BusinessOperation, AfterAttempt, isOver?: boolean]>([

@@ -17,6 +17,15 @@ const env = () => ({
   FARETRAIL_TASK_QUEUE: stack.config.taskQueue,
 });
 
+/** What a person does to the activities of this type in the Temporal UI. */
+function pausing(workflowId: string, type: string) {
+  const { workflowService } = stack.client;
+  const about = { namespace: 'default', identity: 'pat@desk', execution: { workflowId }, type };
+  const unpause = () => workflowService.unpauseActivity(about);
+  onTestFinished(() => void unpause().catch(() => undefined)); // the other tests need the watch
+  return { pause: (reason: string) => workflowService.pauseActivity({ ...about, reason }), unpause };
+}
+
 /** What `attention` lists of the account. */
 async function listed(): Promise<object[]> {
   return JSON.parse((await runHere(['attention', '--account', account, '--json'], env())).stdout).runs;
@@ -66,40 +75,43 @@ it('the doctor says who polls the orders of an account; when no worker does, it 
   expect(await listed()).toEqual([]);
 });
 
-it('the doctor says who has paused the watch of an account, and order show who has paused a read', async () => {
+it('doctor and attention say who has paused the watch of an account, and how to resume it', async () => {
   const run = await newOrder();
   onTestFinished(() => void run.terminate());
   await expect.poll(() => isWatched(run)).toBe(true);
-  const { workflowService } = stack.client;
   const watchId = accountWatchId(account, stack.config.taskQueue);
-  const watch = { namespace: 'default', identity: 'pat@desk', execution: { workflowId: watchId }, type: 'watchOrders' };
-  await workflowService.pauseActivity({ ...watch, reason: 'night' });
-  const goOn = `temporal activity unpause --workflow-id ${watchId} --activity-id \\d+`;
-  const paused = new RegExp(`^failed: watchOrders was paused by pat@desk at \\S+Z \\(night\\); let it go on: ${goOn}$`);
+  const { pause, unpause } = pausing(watchId, 'watchOrders');
+  await pause('night');
+  const resume = `temporal activity unpause --workflow-id ${watchId} --activity-id \\d+`;
+  const paused = new RegExp(
+    `^failed: watchOrders was paused by pat@desk at \\S+Z \\(night\\); to resume it: ${resume}$`,
+  );
   expect(await diagnosed()).toMatch(paused);
   expect(await listed()).toMatchObject([
     { kind: 'account', code: 'noWatch', message: expect.stringContaining('pat@desk') },
   ]);
-  await workflowService.unpauseActivity(watch);
+  await unpause();
   await isPolled();
+});
 
+it('order show says who has paused a read, and how to resume it', async () => {
   const orderId = stack.newOrder('business', [['Driving', 0]]);
   stack.sandbox.setFault({ kind: 'forbidden', orderId });
   const unread = await startFollowing(stack, { account, orderId });
   onTestFinished(() => void unread.terminate());
   await expect.poll(() => attributeOf(unread, 'RideAttention')).toBe('forbidden');
-  const read = { ...watch, execution: { workflowId: unread.workflowId }, type: 'readOrder' };
+  const { pause, unpause } = pausing(unread.workflowId, 'readOrder');
   const shown = async () => {
     const { stdout } = await runHere(['order', 'show', account, orderId, '--json'], env());
     return JSON.parse(stdout).paused as object[];
   };
   expect(await shown()).toEqual([]);
-  await workflowService.pauseActivity(read);
+  await pause('');
   const one = { activityId: expect.any(String), type: 'readOrder', by: 'pat@desk', reason: '' };
   expect(await shown()).toEqual([{ ...one, since: expect.stringMatching(/Z$/) }]);
   const { stdout } = await runHere(['order', 'show', account, orderId], env());
   expect(stdout).toContain(`temporal activity unpause --workflow-id ${unread.workflowId}`);
-  await workflowService.unpauseActivity(read);
+  await unpause();
   expect(await shown()).toEqual([]);
 });
 

@@ -18,7 +18,7 @@ import { patient } from '../../support/patience.js';
 import { useOwnServer } from '../../support/server/own-server.js';
 import { type SubscriptionRun, subscribe, webhookEnv } from '../../support/subscription/subscriptions.js';
 
-const server = useOwnServer(); // a subscription is named by account and event type alone, and other tests subscribe, too
+const server = useOwnServer();
 
 const account = toAccountName('business');
 const body = '{"order_id":"4711","status":"Driving"}';

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, inject } from 'vitest';
 import { type DevServer, startDevServer } from '../../../dev/stack/temporal/dev-server.js';
 
 /**
- * A Temporal server for one file, from its `beforeAll` on. Runs are named by account and event type or order alone, and
- * the watch of any worker signals the subscriptions of its account, so on the shared server other files would meet them.
+ * A Temporal server for one file, available from its `beforeAll` on. For files with subscriptions or encrypted payloads:
+ * workflow ids name only account and event type, so on the shared server other files would use the same runs.
  */
 export function useOwnServer(): Pick<DevServer, 'address'> {
   let server: DevServer | undefined;

@@ -22,7 +22,7 @@ export const orderPromises: readonly Promised<OrderCourse>[] = [
   ['Receivers are told each change at least once, in order', untold],
 ];
 
-/** The same promise about each order of a course. */
+/** Applies a promise about one order to every order of a course. */
 export const ofEachOrder = <C extends Course & { orders: readonly OrderCourse[] }>([
   promise,
   findBreaches,
