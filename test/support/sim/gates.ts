@@ -24,6 +24,7 @@ export class Gates {
   /** What the current attempt belongs to. */
   readonly attemptOf = attemptOf;
   readonly #open: Attempt[] = [];
+  #isClosed = false;
 
   /** The waiting activities, oldest first. */
   get names(): string[] {
@@ -48,15 +49,17 @@ export class Gates {
     if (of && at >= 0) this.#open.splice(at, 1)[0]?.end({ failure: 'Replaced' });
   }
 
-  /** Ends all waiting activities. */
+  /** Ends all waiting activities, and from now on each new one at once, or its worker could never shut down. */
   close(): void {
-    for (const { end } of this.#open.splice(0)) end({ failure: 'Closed', nonRetryable: true });
+    this.#isClosed = true;
+    for (const { end } of this.#open.splice(0)) end(closed);
   }
 
   /** The activities with these names, for a worker. */
   activities(...names: string[]): Record<string, () => Promise<unknown>> {
     const waits = (name: string) => () =>
       new Promise<unknown>((resolve, reject) => {
+        if (this.#isClosed) return reject(failureOf(closed));
         const of = this.attemptOf.getStore();
         this.#dropFormer(of);
         this.#open.push({
@@ -71,6 +74,8 @@ export class Gates {
     return Object.fromEntries(names.map((name) => [name, waits(name)]));
   }
 }
+
+const closed = { failure: 'Closed', nonRetryable: true };
 
 const failureOf = ({ failure, nonRetryable = false, delayMs }: Extract<End, { failure: string }>): Error =>
   ApplicationFailure.create({
