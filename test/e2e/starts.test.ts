@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
+import { searchAttributeNames } from '../../src/domain/search-attribute-names.js';
 import { followOrderId } from '../../src/domain/workflow-ids.js';
+import { rideAccountKey } from '../../src/workflows/search-attributes.js';
 import { startCall } from '../support/call/calls.js';
 import { deliveryOf, newReport, portOf } from '../support/delivery/deliveries.js';
 import { useOrderStack } from '../support/order/stack.js';
-import { eventsOf, isWatched } from '../support/runs.js';
+import { attributeOf, eventsOf, isWatched } from '../support/runs.js';
 
 const stack = useOrderStack();
 
@@ -39,4 +41,20 @@ it('each run belongs to its account where the server shares workers fairly, and 
     companyReport: ofAccount,
     followOrder: ofAccount,
   });
+});
+
+it.each([
+  ['writes its account', [], 1],
+  ['does not write an account that its start names', [{ key: rideAccountKey, value: account }], 0],
+])('a run that a plain client starts %s', async (_, typedSearchAttributes, writes) => {
+  const key = { account, orderId: toOrderId(stack.newOrder('business', [['Driving', 0]])) };
+  const { taskQueue } = stack.config;
+  const options = { workflowId: followOrderId(key), taskQueue, args: [key], typedSearchAttributes };
+  const run = await stack.client.workflow.start('followOrder', options);
+  await expect.poll(() => isWatched(run)).toBe(true);
+  const written = (await eventsOf(run)).flatMap(
+    ({ upsertWorkflowSearchAttributesEventAttributes: upsert }) => upsert?.searchAttributes?.indexedFields ?? {},
+  );
+  expect(written.filter((fields) => searchAttributeNames.account in fields)).toHaveLength(writes);
+  expect(await attributeOf(run, searchAttributeNames.account)).toBe(account);
 });
