@@ -138,6 +138,8 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     activities: main,
     nexusServices: [createRideOrdersService(config.taskQueue)],
     workflowTaskPollerBehavior: { type: 'autoscaling' },
+    // How long a task waits for the worker that has the run in its cache and may be dead; 10 s by default.
+    stickyQueueScheduleToStartTimeout: '1s',
   });
   const accountWorkers = config.accounts.map((account) =>
     Worker.create({

@@ -15,6 +15,7 @@ import {
 import { isLoopbackAddress } from '../domain/web-address.js';
 import { fromSubscriptionId, type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
 import { runOf } from '../temporal/runs.js';
+import { priorityOf } from '../temporal/starts.js';
 import { listRuns, runsQuery } from '../temporal/visibility.js';
 import {
   endSubscriptionUpdate,
@@ -123,6 +124,7 @@ async function create(session: Session, input: SubscriptionInput): Promise<numbe
       taskQueue: session.config.taskQueue,
       args: [input],
       workflowIdConflictPolicy: 'USE_EXISTING',
+      priority: priorityOf(account),
       staticSummary: `Subscription of account ${account} to ${eventType}`,
     }),
   );

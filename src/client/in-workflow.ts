@@ -14,9 +14,11 @@ const ChangeSchema = answerOf({ ...OrderChangeSchema.fields, outcome: nullable(a
  * synchronous: let it record, and let the main function decide. It logs and ignores a signal that is not a change.
  */
 export function onRideChange(signalName: string, handler: (change: OrderChange) => void): void {
-  setHandler(defineSignal<[unknown]>(signalName), (given) => {
+  const record = (given: unknown): void => {
     // Any program may send a signal, and an error in a handler would block the run of the caller.
     if (readOr(ChangeSchema, given, null)) handler(given as OrderChange);
     else log.warn('a signal that is no change of an order', { signalName });
-  });
+  };
+  const description = 'Changes of an order that faretrail follows. Faretrail sends them.';
+  setHandler(defineSignal<[unknown]>(signalName), record, { description });
 }

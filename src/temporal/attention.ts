@@ -26,6 +26,7 @@ import {
   subscriptionStatusQuery,
   watchStatusQuery,
 } from '../workflows/messages.js';
+import { type PausedActivity, pausedActivities, pausedText, unpauseCommand } from './paused-activities.js';
 import { runOf } from './runs.js';
 import {
   allOf,
@@ -52,17 +53,25 @@ export async function findRunsInNeed(
     readOne(looking, info, until),
   );
   const accounts = await accountsInNeed(looking, account);
-  return { rows: [...accounts, ...rows.filter(isFirst)], hasMore };
+  return { rows: [...accounts, ...rows].filter(isFirst), hasMore };
 }
 
-/** The running runs of every type that need a person. A parked delivery always does. */
-const attentionQuery = (account: AccountName | undefined): string =>
-  allOf(isRunning, `(${names.attention} IS NOT NULL OR WorkflowType = 'parkedDelivery')`, isOfAccount(account));
+/** The server's own attribute: which activities of a run are paused, or that the run itself is. */
+const pauseAttribute = 'TemporalPauseInfo';
 
-/** False for a token or an order whose trouble the watch of the account shows for all its orders. */
-const isFirst = ({ kind, account, code }: RunInNeed, _: number, all: readonly RunInNeed[]): boolean =>
-  (kind !== 'token' && kind !== 'order') ||
-  !all.some((one) => one.kind === 'watch' && one.account === account && one.code === code);
+/** The running runs of every type that need a person. A parked delivery always does. */
+const attentionQuery = (account: AccountName | undefined): string => {
+  const inNeed = [`${names.attention} IS NOT NULL`, "WorkflowType = 'parkedDelivery'", `${pauseAttribute} IS NOT NULL`];
+  return allOf(isRunning, `(${inNeed.join(' OR ')})`, isOfAccount(account));
+};
+
+/** False if the watch of the account shows the same: its trouble for tokens and orders, its pause for an account without polls. */
+function isFirst(run: RunInNeed, _: number, all: readonly RunInNeed[]): boolean {
+  const watch = all.find((one) => one.kind === 'watch' && one.account === run.account);
+  if (!watch) return true;
+  if (run.kind === 'account') return run.code !== 'noWatch' || watch.paused.length === 0;
+  return (run.kind !== 'token' && run.kind !== 'order') || run.paused.length > 0 || run.code !== watch.code;
+}
 
 /** More would use up what visibility takes in some seconds. */
 const mostAccounts = 50;
@@ -94,7 +103,18 @@ async function accountsInNeed(looking: Looking, account: AccountName | undefined
 }
 
 /** What kind of run needs a person. */
-type RunKind = 'account' | 'watch' | 'order' | 'ride' | 'call' | 'subscription' | 'report' | 'token' | 'parked';
+type RunKind =
+  | 'account'
+  | 'watch'
+  | 'order'
+  | 'ride'
+  | 'change'
+  | 'call'
+  | 'subscription'
+  | 'report'
+  | 'token'
+  | 'parked'
+  | 'notices';
 
 /** One run that needs a person. */
 export interface RunInNeed {
@@ -104,11 +124,16 @@ export interface RunInNeed {
   id: string;
   /** Empty for an account. */
   workflowId: string;
-  /** The attention code; for a parked delivery the reason; for an account `noWorker` when none holds it, `noWatch` when none polls it. */
+  /**
+   * The attention code; for a parked delivery the reason; for an account `noWorker` when none holds it, `noWatch` when
+   * none polls it; `paused` for a run that needs a person only because somebody has paused it.
+   */
   code: string;
   /** Both null when no worker answered. */
   message: string | null;
   since: string | null;
+  /** The activities of the run that are paused. Until they are resumed, nothing else helps. */
+  paused: readonly PausedActivity[];
   /** The command that helps or shows more, quoted for a shell. */
   command: string;
 }
@@ -119,24 +144,39 @@ const answersWithinMs = 8_000;
 async function readOne({ client }: Looking, info: WorkflowExecutionInfo, until: number): Promise<RunInNeed[]> {
   const { workflowId } = info;
   const { kind, nameOf, query, shown } = runKinds[info.type] ?? {};
-  const name = nameOf?.(workflowId);
+  const name = nameOf?.(workflowId, attributeOf(info, 'account') ?? '');
   if (!kind || !name) return []; // the id is not ours, so this run fails by itself
   const known = shown?.(info);
-  const code = known?.code ?? attributeOf(info, 'attention') ?? '-';
   const withinMs = Math.max(until - monotonicMs(), 1);
+  const paused = await readPaused(client, info, withinMs);
+  const code = known?.code ?? attributeOf(info, 'attention') ?? 'paused';
+  if (code === 'paused' && paused.length === 0) return []; // resumed just now
   const answer =
     query &&
     (await runOf(client, workflowId)
       .query(query, { withinMs })
       .catch(() => null)); // null: no worker
-  const { message = null, since = null } = known ?? answer?.attention ?? {};
-  return [withCommand({ kind, ...name, workflowId, code, message, since })];
+  const { message = null, since = paused[0]?.since ?? null } = known ?? answer?.attention ?? {};
+  const texts = [...(message === null ? [] : [message]), ...paused.map((one) => pausedText(workflowId, one))];
+  return [withCommand({ kind, ...name, workflowId, code, message: texts.join(' ') || null, since, paused })];
+}
+
+/** The list says that a run is paused; its description says what is paused, by whom and since when. */
+async function readPaused(
+  client: Looking['client'],
+  { workflowId, searchAttributes }: WorkflowExecutionInfo,
+  withinMs: number,
+): Promise<PausedActivity[]> {
+  if (!searchAttributes[pauseAttribute]) return [];
+  const found = await runOf(client, workflowId).find({ withinMs });
+  return found ? pausedActivities(found) : [];
 }
 
 /** How the list shows the runs of a workflow type. */
 interface Shown {
   kind: RunKind;
-  nameOf(workflowId: string): Pick<RunInNeed, 'account' | 'id'> | undefined;
+  /** `account`: that of the search attribute, for ids that do not name it. */
+  nameOf(workflowId: string, account: string): Pick<RunInNeed, 'account' | 'id'> | undefined;
   /** Its answer has the attention. */
   query?: QueryDefinition<{ attention: Attention | null }>;
   /** The attention, where Temporal shows it without a worker. */
@@ -154,9 +194,14 @@ const naming =
     return key && { account: key.account, id: toId(key) };
   };
 
+/** For runs that have no name of their own in commands. */
+const byWorkflowId: Shown['nameOf'] = (id, account) => ({ account, id });
+
 const runKinds: Readonly<Record<string, Shown>> = {
   followOrder: { kind: 'order', nameOf: naming(fromFollowOrderId, (key) => key.orderId), query: orderTrailQuery },
   accountWatch: { kind: 'watch', nameOf: naming(fromAccountWatchId, (key) => key.account), query: watchStatusQuery },
+  changeRide: { kind: 'change', nameOf: byWorkflowId },
+  notices: { kind: 'notices', nameOf: byWorkflowId },
   requestRide: { kind: 'ride', nameOf: naming(fromRequestRideId, (key) => key.requestId), query: rideStatusQuery },
   subscription: {
     kind: 'subscription',
@@ -207,13 +252,18 @@ function commandFor({ kind, account, id, code }: Pick<RunInNeed, 'kind' | 'accou
     ],
     parked: ['delivery', 'route', account, id, '--order', 'ID'],
     account: ['doctor'],
-    ...{ watch: probe, call: probe, report: probe },
+    notices: ['notice', 'list'],
+    ...{ watch: probe, call: probe, report: probe, change: probe },
   };
   return commands[kind];
 }
 
 /** The run with the command that helps. */
-export const withCommand = (run: Omit<RunInNeed, 'command'>): RunInNeed => ({
-  ...run,
-  command: commandFor(run).map(shellWord).join(' '),
-});
+export function withCommand(
+  run: Omit<RunInNeed, 'command' | 'paused'> & Partial<Pick<RunInNeed, 'paused'>>,
+): RunInNeed {
+  const { paused = [] } = run;
+  const [first] = paused;
+  const words = first ? unpauseCommand(run.workflowId, first) : commandFor(run);
+  return { ...run, paused, command: words.map(shellWord).join(' ') };
+}

@@ -32,9 +32,21 @@ export const pausedActivities = ({ raw }: Pick<FoundRun, 'raw'>): PausedActivity
     };
   });
 
+/** The command that resumes the activity, word by word. */
+export const unpauseCommand = (workflowId: string, { activityId }: PausedActivity): string[] => [
+  'temporal',
+  'activity',
+  'unpause',
+  '--workflow-id',
+  workflowId,
+  '--activity-id',
+  activityId,
+];
+
 /** Who paused the activity, and the command that resumes it. */
-export function pausedText(workflowId: string, { activityId, type, by, reason, since }: PausedActivity): string {
+export function pausedText(workflowId: string, paused: PausedActivity): string {
+  const { type, by, reason, since } = paused;
   const why = reason === '' ? '' : ` (${reason})`;
-  const command = `temporal activity unpause --workflow-id ${shellWord(workflowId)} --activity-id ${shellWord(activityId)}`;
+  const command = unpauseCommand(workflowId, paused).map(shellWord).join(' ');
   return `${type} was paused by ${by} at ${since}${why}; to resume it: ${command}`;
 }

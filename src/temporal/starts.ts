@@ -41,25 +41,38 @@ import { decodeAll, type HistoryEvents, msOf, runOf, unlessEnded } from './runs.
 
 // Every way to start a run. Options of starts first; an order needs more, since a run may have ended before it did.
 
+/** Each account gets its share of the workers where the server has fairness on: a burst of one account delays no other. */
+export const priorityOf = (account: string) => ({ fairnessKey: account });
+
 /**
  * Options of a start that never makes a second run with the same id: a later start joins the open run, and the server
  * rejects it when that run has ended.
  */
-export const singleRunStart = <Input>(workflowId: string, input: Input, taskQueue: string, staticSummary: string) => ({
+export const singleRunStart = <Input extends { account: string }>(
+  workflowId: string,
+  input: Input,
+  taskQueue: string,
+  staticSummary: string,
+) => ({
   workflowId,
   taskQueue,
   args: [input] as [Input],
   workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
   workflowIdConflictPolicy: 'USE_EXISTING' as const,
+  priority: priorityOf(input.account),
   staticSummary,
 });
 
-/** Starts a run that serves a whole installation or account, unless it runs already. It may start again after its end. */
+/** Starts a run that serves a whole account, unless it runs already. It may start again after its end. */
 export async function startServing(
   client: Client,
   type: string,
-  options: { workflowId: string; taskQueue: string; args: unknown[]; staticSummary: string },
+  {
+    account,
+    ...given
+  }: { account: string; workflowId: string; taskQueue: string; args: unknown[]; staticSummary: string },
 ): Promise<void> {
+  const options = { ...given, priority: priorityOf(account) };
   const policies = { workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING' } as const;
   await client.withDeadline(deadlineIn(5_000), () => client.workflow.start(type, { ...options, ...policies }));
 }

@@ -6,6 +6,7 @@ import { accessTokenId } from '../domain/workflow-ids.js';
 import type { accessToken } from '../workflows/access-token.js';
 import { renewTokenSignal } from '../workflows/messages.js';
 import { runOf } from './runs.js';
+import { priorityOf } from './starts.js';
 
 /** Short, since every call of an account waits for the lease. */
 const defaultDeadlineMs = 5_000;
@@ -25,7 +26,8 @@ export function createTokenLeases(client: Client, taskQueue: string, deadlineMs 
           args: [key],
           signal: renewTokenSignal,
           signalArgs: [{ insteadOf }],
-          priority: { priorityKey: 1 }, // a worker that takes over thousands of runs does the tasks of leases before theirs
+          // A worker that takes over thousands of runs does the tasks of leases before theirs.
+          priority: { ...priorityOf(key.account), priorityKey: 1 },
           staticSummary: `Access token of account ${key.account}, ${key.scope === '' ? 'without scope' : `scope ${key.scope}`}`,
         }),
       );

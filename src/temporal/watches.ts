@@ -57,6 +57,7 @@ export function createWatchPort(client: Client, taskQueue: string): WatchPort {
 
     start: (account) =>
       startServing(client, 'accountWatch', {
+        account,
         workflowId: accountWatchId(account, taskQueue),
         taskQueue,
         args: [{ account } satisfies AccountWatchInput],

@@ -4,7 +4,6 @@ import {
   metricMeter,
   proxyActivities,
   setCurrentDetails,
-  setHandler,
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -26,7 +25,7 @@ import {
 } from '../domain/token-lease.js';
 import { accountQueue, promptRetry } from './activity-options.js';
 import { renewTokenSignal, tokenStatusQuery } from './messages.js';
-import { defaultMaxEvents, isHistoryLong, refuseBadInput, whenFailed } from './run-kit.js';
+import { defaultMaxEvents, isHistoryLong, refuseBadInput, setHandler, whenFailed } from './run-kit.js';
 import { writeAccount, writeAttention } from './search-attributes.js';
 
 /**

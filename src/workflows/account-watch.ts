@@ -1,4 +1,4 @@
-import { continueAsNew, proxyActivities, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import type { WatchActivities } from '../activities/watch/watching.js';
 import {
   type AccountWatchInput,
@@ -10,7 +10,7 @@ import {
 import { fromAccountWatchId } from '../domain/workflow-ids.js';
 import { accountQueue, promptRetry } from './activity-options.js';
 import { watchStatusQuery, watchToldSignal } from './messages.js';
-import { defaultMaxEvents, isHistoryLong, refuseBadInput, requireWorkflowId } from './run-kit.js';
+import { defaultMaxEvents, isHistoryLong, refuseBadInput, requireWorkflowId, setHandler } from './run-kit.js';
 import { writeAccount, writeAttention } from './search-attributes.js';
 
 /**

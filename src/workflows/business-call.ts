@@ -1,13 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import {
-  patched,
-  proxyActivities,
-  setCurrentDetails,
-  setHandler,
-  sleep,
-  TimeoutFailure,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { patched, proxyActivities, setCurrentDetails, sleep, TimeoutFailure, workflowInfo } from '@temporalio/workflow';
 import type { CallActivities } from '../activities/call.js';
 import type { FollowingActivities } from '../activities/runs.js';
 import type { Attention } from '../domain/attention.js';
@@ -39,7 +31,7 @@ import type { QuotedPrice } from '../domain/ride/quote.js';
 import { businessCallId } from '../domain/workflow-ids.js';
 import { accountQueue, waitingOptions } from './activity-options.js';
 import { type Claim, claimedSignal } from './messages.js';
-import { refuseBadInput, requireWorkflowId, whenFailed, whileLong } from './run-kit.js';
+import { refuseBadInput, requireWorkflowId, setHandler, whenFailed, whileLong } from './run-kit.js';
 import { writeAccount, writeAttention } from './search-attributes.js';
 
 /** One operation of the business interface. The workflow id holds the caller's key, so a repeated start has no second effect. Fails

@@ -1,6 +1,7 @@
-import { setHandler, workflowInfo } from '@temporalio/workflow';
+import { workflowInfo } from '@temporalio/workflow';
 import { type DeliveryNotice, readDeliveries } from '../domain/delivery.js';
 import { deliveryReceivedSignal } from './messages.js';
+import { setHandler } from './run-kit.js';
 
 /** What deliveries ask of a run. Handlers write here; the main body decides. */
 export interface DeliveryInbox {

@@ -4,7 +4,6 @@ import {
   condition,
   proxyActivities,
   setCurrentDetails,
-  setHandler,
   sleep,
   upsertMemo,
 } from '@temporalio/workflow';
@@ -24,7 +23,7 @@ import {
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
 import { accountQueue, promptRetry } from './activity-options.js';
 import { discardDeliveryUpdate, parkedStatusQuery, routeDeliveryUpdate } from './messages.js';
-import { onUpdate, refuseBadInput, requireWorkflowId, unless, whenFailed } from './run-kit.js';
+import { onUpdate, refuseBadInput, requireWorkflowId, setHandler, unless, whenFailed } from './run-kit.js';
 import { writeAccount } from './search-attributes.js';
 
 interface Parked {

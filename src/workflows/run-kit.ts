@@ -1,16 +1,17 @@
-import type { UpdateDefinition } from '@temporalio/common';
+import type { QueryDefinition, SignalDefinition, UpdateDefinition } from '@temporalio/common';
 import {
   ActivityFailure,
   ApplicationFailure,
   CancellationScope,
   condition,
   isCancellation,
-  setHandler,
+  setHandler as setSdkHandler,
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
 import { longCallMs } from '../domain/call.js';
 import { InvalidInput } from '../domain/errors.js';
+import type { Described } from './messages.js';
 
 /** Runs a parser and turns `InvalidInput` into the failure of that type, which ends the run or refuses the update. */
 export function refuseBadInput<T>(parse: () => T): T {
@@ -22,13 +23,23 @@ export function refuseBadInput<T>(parse: () => T): T {
   }
 }
 
+/** Registers a signal or a query with its description. Must run before the first await of the run. */
+export function setHandler<Answer, Args extends unknown[]>(
+  message: (SignalDefinition<Args> | QueryDefinition<Answer, Args>) & Described,
+  handler: (...args: Args) => Answer,
+): void {
+  const { description } = message;
+  if (message.type === 'query') setSdkHandler(message, handler, { description });
+  else setSdkHandler(message, (...args: Args) => void handler(...args), { description });
+}
+
 /**
  * Registers an update with at most one input. `parse` reads the input, and `check` may also refuse the update. A
  * refused update leaves no event. Where the run is cancelled first, the update fails with `Cancelled`. Must run before
  * the first await of the run.
  */
 export const onUpdate = <Result, Input>(
-  update: UpdateDefinition<Result, unknown[]>,
+  update: UpdateDefinition<Result, unknown[]> & Described,
   parse: (given: unknown) => Input,
   act: (input: Input) => Result | Promise<Result>,
   check: () => void = () => undefined,
@@ -41,7 +52,8 @@ export const onUpdate = <Result, Input>(
       throw ApplicationFailure.nonRetryable('The run was cancelled before it could answer.', 'Cancelled');
     }
   }
-  setHandler(update, answer, {
+  setSdkHandler(update, answer, {
+    description: update.description,
     validator(...given: unknown[]) {
       refuseBadInput(() => parse(given[0]));
       check();

@@ -27,6 +27,12 @@ export function writeAttributes(wanted: { key: KeywordKey; value: string | null 
 export const writeAttention = (attention: { code: AttentionCode } | null): void =>
   writeAttributes([{ key: rideAttentionKey, value: attention?.code ?? null }]);
 
-/** Lists the run under its account. */
-export const writeAccount = (account: string): void =>
+/**
+ * Lists the run under its account, unless its start does. A run that continues another one writes it all the same:
+ * leases and watches of 0.2.0 did, and their histories have to replay.
+ */
+export function writeAccount(account: string): void {
+  const { typedSearchAttributes: shown, continuedFromExecutionRunId } = workflowInfo();
+  if (continuedFromExecutionRunId === undefined && shown.get(rideAccountKey) === account) return;
   upsertSearchAttributes([{ key: rideAccountKey, value: account }]);
+}

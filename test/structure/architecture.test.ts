@@ -53,6 +53,7 @@ it.each([
   ['const blanks = / +/gu;', 'a regular expression with a state'],
   ["const blanks = new RegExp(' +', 'y');", 'a regular expression with a state'],
   ['setHandler(aUpdate, () => 1, { validator })', 'an update without a validator'],
+  ["import { condition, setHandler, sleep } from '@temporalio/workflow'", 'a handler without a description'],
 ])('the check of rules finds in %j: %s', (text, what) => {
   expect(brokenRules([{ path: 'src/workflows/a.ts', text }])).toEqual([`src/workflows/a.ts: ${what}`]);
 });

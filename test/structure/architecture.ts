@@ -77,6 +77,12 @@ const rules: readonly Rule[] = [
   },
   // `onUpdate` gives each update a validator, which refuses an update that cannot be decoded before it is accepted.
   { what: 'an update without a validator', found: /setHandler\(\s*\w+Update\b/, where: inWorkflows },
+  // The functions of `run-kit.ts` take only messages that have a description.
+  {
+    what: 'a handler without a description',
+    found: /\bsetHandler\b[^}]*\} from '@temporalio\/workflow'/,
+    where: /^src\/workflows\/(?!run-kit\.ts)/,
+  },
   {
     what: 'a call of a run beside the driver',
     found:

@@ -38,6 +38,15 @@ it('the README shows both commands, and CI runs the one that tests', () => {
   expect(textOf('.ci/run')).toMatch(/^npm test -- /m);
 });
 
+it('the changelog names each patch, since an earlier version cannot go on with a run that has one', () => {
+  const ids = filesBelow('src').flatMap(({ text }) =>
+    [...text.matchAll(/\bpatched\('([^']+)'\)/g)].map(([, id]) => id),
+  );
+  const log = files.filter(({ path }) => path === 'CHANGELOG.md' || path.startsWith('changes/'));
+  expect(ids.length).toBeGreaterThan(5);
+  expect(ids.filter((id) => !log.some(({ text }) => text.includes(`\`${id}\``)))).toEqual([]);
+});
+
 it('no test draws what another run would not', () => {
   const tests = filesBelow('test').filter(({ path }) => !path.startsWith('test/structure/'));
   expect(tests.filter(({ text }) => /\bMath\.random\b/.test(text)).map(({ path }) => path)).toEqual([]);

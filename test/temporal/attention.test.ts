@@ -23,9 +23,50 @@ it('one list names the accounts of all watches, and a watch that outlives the or
   const looking = { client, config: { taskQueue: 'q' }, inTime: call } as never;
   expect((await findRunsInNeed(looking, { account: toAccountName('partner'), limit: 9 })).rows).toEqual([]);
   const queries = list.mock.calls.map(([{ query }]) => query);
-  const inNeed = "(RideAttention IS NOT NULL OR WorkflowType = 'parkedDelivery')";
+  const inNeed = "(RideAttention IS NOT NULL OR WorkflowType = 'parkedDelivery' OR TemporalPauseInfo IS NOT NULL)";
   expect(queries[0]).toBe(`ExecutionStatus = 'Running' AND ${inNeed} AND RideAccount = 'partner'`);
   expect(queries[2]).toContain("RideAccount NOT IN ('a','b')");
+});
+
+/** Temporal with these runs, each with one paused activity, and without a worker. */
+function pausedRuns(runs: readonly { type: string; workflowId: string; attention?: string }[]) {
+  const infos = runs.map(({ type, workflowId, attention }) => ({
+    type,
+    workflowId,
+    startTime: new Date(0),
+    searchAttributes: { TemporalPauseInfo: ['Activity:x'], RideAccount: ['partner'], RideAttention: [attention] },
+  }));
+  const list = async function* ({ query }: { query: string }) {
+    if (query.includes('TemporalPauseInfo')) yield* infos;
+  };
+  const pendingActivities = [
+    { activityId: '5', activityType: { name: 'tryIt' }, paused: true, pauseInfo: { manual: { identity: 'pat' } } },
+  ];
+  const describe = async () => ({ status: { name: 'RUNNING' }, startTime: new Date(0), raw: { pendingActivities } });
+  const call = (...given: unknown[]) => (given.at(-1) as () => unknown)();
+  const query = () => Promise.reject(new Error('no worker'));
+  const workflow = { list, getHandle: () => ({ describe, query }) };
+  return { client: { options: {}, workflow, withDeadline: call }, config: { taskQueue: 'q' }, inTime: call } as never;
+}
+
+it('attention lists paused runs of every type once, with who paused them and the command that resumes them', async () => {
+  const runs = [
+    { type: 'accessToken', workflowId: 'token/partner/unscoped/a1b2' },
+    { type: 'requestRide', workflowId: 'ride/partner/trip-9', attention: 'outcomeUnknown' },
+    { type: 'changeRide', workflowId: 'change/partner/trip-9/1' },
+    { type: 'notices', workflowId: 'notices/order/partner/4711/run/store' },
+    { type: 'foreign', workflowId: 'theirs' },
+  ];
+  const { rows } = await findRunsInNeed(pausedRuns(runs), { limit: 9 });
+  const inNeed = ({ workflowId = '', attention = 'paused' }: Partial<(typeof runs)[number]>) => ({
+    account: 'partner',
+    code: attention,
+    message: expect.stringMatching(/^tryIt was paused by pat at/),
+    since: '1970-01-01T00:00:00.000Z',
+    command: `temporal activity unpause --workflow-id ${workflowId} --activity-id 5`,
+  });
+  expect(rows).toMatchObject(runs.slice(0, -1).map(inNeed));
+  expect(rows.map(({ kind }) => kind)).toEqual(['token', 'ride', 'change', 'notices']);
 });
 
 it.each<[Partial<RunInNeed>, string]>([

@@ -6,7 +6,7 @@ import { type Html, page, pathOf, type Seen, time } from './layout.js';
 import { inWords, remedyFor, remedyOf } from './remedies.js';
 
 /** One thing that needs somebody, whoever knows of it; `command` is for those who run faretrail. */
-export type Need = Omit<RunInNeed, 'workflowId' | 'command'> & { remedy: string; command?: string };
+export type Need = Omit<RunInNeed, 'workflowId' | 'command' | 'paused'> & { remedy: string; command?: string };
 /** The same on the page of what it is about. */
 export type What = Omit<Need, 'kind' | 'account' | 'id'>;
 

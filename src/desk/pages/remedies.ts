@@ -30,6 +30,7 @@ export const remedyFor = (code: string): string =>
 export function remedyOf({ kind, code }: Pick<RunInNeed, 'kind' | 'code'>): string {
   if (kind === 'parked') return 'Give the delivery to its order, or discard it.';
   if (kind === 'account') return 'No worker reads the orders of this account. Tell the person who runs faretrail.';
+  if (code === 'paused') return 'Somebody has paused it in Temporal. Tell the person who runs faretrail.';
   return remedyFor(code);
 }
 

@@ -6,7 +6,6 @@ import {
   log,
   patched,
   setCurrentDetails,
-  setHandler,
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -27,7 +26,7 @@ import {
 } from '../../domain/notify/notices.js';
 import { fromNoticesId, type NoticesKey } from '../../domain/workflow-ids.js';
 import { noticeGivenSignal, resendRequestedSignal } from '../messages.js';
-import { defaultMaxEvents, isHistoryLong, refuseBadInput, runBeside } from '../run-kit.js';
+import { defaultMaxEvents, isHistoryLong, refuseBadInput, runBeside, setHandler } from '../run-kit.js';
 import { rideStatusKey, writeAttributes } from '../search-attributes.js';
 import { settle } from '../settling.js';
 import { countNotices, sendNotice } from './sending.js';

@@ -5,7 +5,6 @@ import {
   isCancellation,
   log,
   patched,
-  setHandler,
   sleep,
 } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
@@ -32,7 +31,7 @@ import {
   stopFollowingUpdate,
   watchedOrderQuery,
 } from '../messages.js';
-import { onUpdate, runBeside, unless } from '../run-kit.js';
+import { onUpdate, runBeside, setHandler, unless } from '../run-kit.js';
 import { joinWatch, mustRead, type OrderRead, readOrder, vouchingFor, watchedOrder } from './reads.js';
 import {
   continueIfLong,

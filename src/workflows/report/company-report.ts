@@ -1,12 +1,4 @@
-import {
-  condition,
-  continueAsNew,
-  patched,
-  setCurrentDetails,
-  setHandler,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { condition, continueAsNew, patched, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import type { StoredReceipt } from '../../domain/notify/notices.js';
 import {
@@ -35,7 +27,15 @@ import {
 } from '../delivery-inbox.js';
 import { reportStatusQuery } from '../messages.js';
 import { type CarriedNotifier, createNotifier, type Notifier } from '../notify/notifier.js';
-import { defaultMaxEvents, isHistoryLong, refuseBadInput, requireWorkflowId, runBeside, unless } from '../run-kit.js';
+import {
+  defaultMaxEvents,
+  isHistoryLong,
+  refuseBadInput,
+  requireWorkflowId,
+  runBeside,
+  setHandler,
+  unless,
+} from '../run-kit.js';
 import { writeAccount, writeAttention } from '../search-attributes.js';
 import { settle } from '../settling.js';
 

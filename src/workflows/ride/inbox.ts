@@ -1,11 +1,4 @@
-import {
-  ApplicationFailure,
-  CancellationScope,
-  condition,
-  currentUpdateInfo,
-  patched,
-  setHandler,
-} from '@temporalio/workflow';
+import { ApplicationFailure, CancellationScope, condition, currentUpdateInfo, patched } from '@temporalio/workflow';
 import { readConcern } from '../../domain/attention.js';
 import { parseNoInput } from '../../domain/input-fields.js';
 import { parseResolveRideInput, parseUpdateRideInput, type RideResolution } from '../../domain/ride/input.js';
@@ -19,7 +12,7 @@ import {
   rideStatusQuery,
   updateRideUpdate,
 } from '../messages.js';
-import { onUpdate } from '../run-kit.js';
+import { onUpdate, setHandler } from '../run-kit.js';
 import { orderKey, refreshOrder } from './following.js';
 import { shownReceipt } from './receipt.js';
 import { type Ride, setStanding, showsWaiting } from './state.js';

@@ -7,7 +7,6 @@ import {
   makeContinueAsNewFunc,
   patched,
   setCurrentDetails,
-  setHandler,
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -58,7 +57,7 @@ import {
   rotateSubscriptionUpdate,
   subscriptionStatusQuery,
 } from '../messages.js';
-import { defaultMaxEvents, isHistoryLong, onUpdate, refuseBadInput } from '../run-kit.js';
+import { defaultMaxEvents, isHistoryLong, onUpdate, refuseBadInput, setHandler } from '../run-kit.js';
 import { rideAccountKey, rideAttentionKey, writeAttributes } from '../search-attributes.js';
 import { settle } from '../settling.js';
 import { removeSubscriber, requestSubscriber, rest } from './service.js';

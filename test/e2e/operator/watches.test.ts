@@ -87,14 +87,16 @@ it('doctor and attention say who has paused the watch of an account, and how to 
     `^failed: watchOrders was paused by pat@desk at \\S+Z \\(night\\); to resume it: ${resume}$`,
   );
   expect(await diagnosed()).toMatch(paused);
-  expect(await listed()).toMatchObject([
-    { kind: 'account', code: 'noWatch', message: expect.stringContaining('pat@desk') },
-  ]);
+  const message = expect.stringContaining('pat@desk');
+  const command = expect.stringMatching(new RegExp(`^${resume}$`));
+  const inNeed = { kind: 'watch', id: account, code: 'paused', message, command };
+  await expect.poll(listed).toMatchObject([inNeed]);
   await unpause();
   await isPolled();
+  await expect.poll(listed).toEqual([]);
 });
 
-it('order show says who has paused a read, and how to resume it', async () => {
+it('order show says who has paused a read, and how to resume it; attention lists that order once', async () => {
   const orderId = stack.newOrder('business', [['Driving', 0]]);
   stack.sandbox.setFault({ kind: 'forbidden', orderId });
   const unread = await startFollowing(stack, { account, orderId });
@@ -110,7 +112,10 @@ it('order show says who has paused a read, and how to resume it', async () => {
   const one = { activityId: expect.any(String), type: 'readOrder', by: 'pat@desk', reason: '' };
   expect(await shown()).toEqual([{ ...one, since: expect.stringMatching(/Z$/) }]);
   const { stdout } = await runHere(['order', 'show', account, orderId], env());
-  expect(stdout).toContain(`temporal activity unpause --workflow-id ${unread.workflowId}`);
+  const resume = `temporal activity unpause --workflow-id ${unread.workflowId}`;
+  expect(stdout).toContain(resume);
+  const paused = { kind: 'order', id: orderId, code: 'forbidden', command: expect.stringContaining(resume) };
+  await expect.poll(listed).toMatchObject([paused]);
   await unpause();
   expect(await shown()).toEqual([]);
 });

@@ -1,5 +1,8 @@
+import type { WorkflowHandle } from '@temporalio/client';
 import { expect, it } from 'vitest';
 import { askedAhead } from '../../../src/domain/errors.js';
+import { accountWatchId } from '../../../src/domain/workflow-ids.js';
+import * as messages from '../../../src/workflows/messages.js';
 import { deliver, deliveryOf } from '../../support/delivery/deliveries.js';
 import { type FollowHandle, useOrderStack } from '../../support/order/stack.js';
 import { eventsOf, isWatched } from '../../support/runs.js';
@@ -58,4 +61,43 @@ it('and of a run that was terminated, unless a signal had come that no task has 
   await signalled.terminate();
   await stack.startWorker();
   await expect(asked(signalled)).rejects.toThrow(askedAhead);
+});
+
+interface ShownHandler {
+  name: string;
+  description?: string;
+}
+type Kind = 'signalDefinitions' | 'queryDefinitions' | 'updateDefinitions';
+
+/** The handlers that the Temporal UI shows, without those of the SDK. */
+async function handlersOf(run: Pick<WorkflowHandle, 'query'>): Promise<Record<string, string | undefined>> {
+  const { definition } = await run.query<{ definition: Partial<Record<Kind, ShownHandler[]>> }>(
+    '__temporal_workflow_metadata',
+  );
+  const { signalDefinitions = [], queryDefinitions = [], updateDefinitions = [] } = definition;
+  const all = [...signalDefinitions, ...queryDefinitions, ...updateDefinitions];
+  return Object.fromEntries(
+    all.filter(({ name }) => !name.startsWith('__')).map(({ name, description }) => [name, description]),
+  );
+}
+
+it('the Temporal UI shows a line about each message of a run, and which messages are internal', async () => {
+  const run = await stack.follow('business', stack.newOrder('business', [['Driving', 0]]));
+  await expect.poll(() => isWatched(run)).toBe(true);
+  const order = await handlersOf(run);
+  const watchId = accountWatchId('business' as never, stack.config.taskQueue);
+  const watch = await handlersOf(stack.client.workflow.getHandle(watchId));
+  const of = (names: string[]) =>
+    Object.fromEntries(
+      Object.values(messages)
+        .filter(({ name }) => names.includes(name))
+        .map(({ name, description }) => [name, description]),
+    );
+  const names = ['orderTrail', 'watchedOrder', 'deliveryReceived', 'followRequested', 'changeSeen', 'refreshOrder'];
+  expect(order).toEqual(of([...names, 'stopFollowing']));
+  expect(watch).toEqual(of(['watchStatus', 'watchTold']));
+  expect(order).toMatchObject({
+    changeSeen: expect.stringMatching(/^Internal: /),
+    stopFollowing: expect.stringMatching(/^Stops following the order/),
+  });
 });
