@@ -125,7 +125,10 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
       serve({
         ...unversioned, // runs of all versions reach the one watch
         taskQueue: watchQueueOf(config.taskQueue, account),
-        activities: { watchOrder: watching.activities.watchOrder },
+        activities: {
+          nextReading: watching.activities.nextReading,
+          watchOrder: watching.activities.watchOrder,
+        },
         activityTaskPollerBehavior: { type: 'autoscaling', initial: 1, maximum: 5 },
       }),
   });

@@ -8,7 +8,6 @@ export function createPollCounts() {
   const late = new Uint32Array(longestMs + 1);
   const nothing = (): Omit<WatchState, 'orders' | 'late'> => ({
     polls: { unchanged: 0, changed: 0, failed: 0 },
-    hints: 0,
   });
   let counts = nothing();
   const events: PollEvents = {
@@ -16,9 +15,6 @@ export function createPollCounts() {
       counts.polls[outcome] += 1;
       const ms = Math.min(longestMs, Math.max(0, Math.round(lateMs)));
       late[ms] = (late[ms] ?? 0) + 1;
-    },
-    hinted() {
-      counts.hints += 1;
     },
   };
   return {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PollPorts, Polls } from '../../src/activities/watch/polls.js';
 import { createTurns } from '../../src/activities/watch/rates.js';
+import type { Shown } from '../../src/activities/watch/watched-order.js';
 import type { Account } from '../../src/domain/account.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { noWatch } from '../../src/domain/order/concern.js';
@@ -20,6 +21,10 @@ const account: Account = {
   },
   ...{ clientId: 'bench', clientSecret: 'bench', requestsPerSecond: 100_000, untracked: 'ignore' },
   ...{ poll: pollEvery(paceMs), watch: noWatch },
+};
+
+const shown: Shown = {
+  ...{ isOpen: true, isPending: true, runId: 'r', status: 'Driving', attention: null, isAnnounced: false },
 };
 
 /** The heap that the polls of an account hold for each order, after each was polled at least once, without garbage. No server runs. */
@@ -48,7 +53,8 @@ async function heapPerOrder(): Promise<number> {
       };
     },
     runs: {
-      readShown: async () => ({ isOpen: true, runId: 'r', status: 'Driving', attention: null, isAnnounced: false }),
+      readShown: async () => shown,
+      complete: async () => true,
       readOrder: async () => null,
       changeSeen: async () => true,
     },

@@ -19,7 +19,6 @@ export interface WatchState {
   /** Orders on watch now. */
   orders: number;
   polls: Record<PollOutcome, number>;
-  hints: number;
   /** How late polls were, in milliseconds. */
   late: { p50: number; p99: number; max: number };
 }

@@ -1,10 +1,10 @@
-import { AttentionSchema } from './attention.js';
+import { AttentionSchema, toConcern } from './attention.js';
 import { FailureStreakSchema } from './failure-streak.js';
 import { parserOf } from './input-fields.js';
 import { PublishedInstantSchema } from './instant.js';
 import { type AccountName, AccountNameSchema } from './keys.js';
 import { attentionLines, cell, second } from './markdown.js';
-import type { OrderLook } from './order/trail.js';
+import type { OrderLook, OrderObservation } from './order/trail.js';
 import * as s from './schema.js';
 
 const AccountWatchInputSchema = s.inputOf({ account: AccountNameSchema });
@@ -14,10 +14,61 @@ export type AccountWatchInput = s.Read<typeof AccountWatchInputSchema>;
 /** Reads the input of `accountWatch`. Throws `InvalidInput` that names the field. */
 export const parseAccountWatchInput = parserOf(AccountWatchInputSchema);
 
-/** The input of `watchOrder`: a run hands its order to the watch of the account. */
+/** The input of `nextReading` and of `watchOrder`: the order as its run shows it. */
 export interface WatchOrderInput extends OrderLook {
   /** Do deliveries announce the changes of this order? */
   pushed: boolean;
+}
+
+/** The id of the activity `nextReading` in each run. The watch completes it by this id, and need not have seen it. */
+export const nextReadingId = 'watch';
+
+const NextReadingSchema = s.answerOf({
+  kind: s.wordOf(['reading']),
+  reading: s.answerOf({
+    status: s.answered(),
+    rawStatus: s.answered(),
+    terminal: s.flag,
+    details: s.nullable(s.anyObject()),
+    concern: s.nullable(AttentionSchema),
+  }),
+  at: PublishedInstantSchema,
+  reads: s.wholeNumber(),
+  stores: s.absentOr(s.yes),
+  comparedWith: s.answered(),
+  unchangedAt: s.nullable(PublishedInstantSchema),
+});
+const NextTroubleSchema = s.answerOf({
+  kind: s.wordOf(['trouble']),
+  attention: AttentionSchema,
+  notBefore: PublishedInstantSchema,
+  reads: s.wholeNumber(),
+  comparedWith: s.answered(),
+});
+
+/**
+ * The result of `nextReading`, with which the watch completes it: a poll found something other than what the run shows,
+ * or polls of the order have failed for so long that a person should know. Polls are no reads of the run: `reads` is 0.
+ */
+export type NextFinding = NextReading | NextTrouble;
+
+interface NextReading extends Compared, Extract<OrderObservation, { kind: 'reading' }> {
+  /** When a poll last found what the run shows; null: not known. */
+  unchangedAt: string | null;
+}
+
+interface NextTrouble extends Compared, Omit<Extract<OrderObservation, { kind: 'trouble' }>, 'brief'> {}
+
+interface Compared {
+  /** The status that the run showed, as far as the watch knew: if it shows another one, its own read is newer. */
+  comparedWith: string;
+}
+
+/** Reads the result of `nextReading`, which an operator may have written by hand; null for anything else. Never throws. */
+export function readNextFinding(value: unknown): NextFinding | null {
+  const given = s.readOr(NextReadingSchema, value, null);
+  if (given === null) return s.readOr(NextTroubleSchema, value, null);
+  return { ...given, reading: { ...given.reading, concern: toConcern(given.reading.concern) } };
 }
 
 const SeenChangeSchema = s.answerOf({

@@ -80,7 +80,6 @@ export function createWorkerMetrics() {
     ['operation'],
   );
   const polls = counter('faretrail_polls_total', 'Polls of orders by what they found.', ['account', 'outcome']);
-  const hints = counter('faretrail_hints_total', 'Polls after which a run had to read its order.', ['account']);
   const lateness = histogram(
     'faretrail_poll_lateness_seconds',
     'How late polls were against the pace of their orders.',
@@ -100,7 +99,6 @@ export function createWorkerMetrics() {
         polls.inc({ account, outcome });
         lateness.observe(lateMs / 1_000);
       },
-      hinted: (account: string): void => hints.inc({ account }),
     },
     /** Shows the watches that this worker holds. There is no value for an account whose watch another worker holds. */
     showWatches(held: () => readonly HeldWatch[]): void {

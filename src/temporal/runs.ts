@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  ActivityNotFoundError,
   type Client,
   type QueryDefinition,
   QueryNotRegisteredError,
@@ -109,6 +110,22 @@ export function runOf<W extends Workflow>(client: Client, workflowId: string, ru
     /** Waits for the end. */
     result: (options: CallOptions = {}): Promise<WorkflowResultType<W>> => inTime(options, () => handle.result()),
   };
+}
+
+/** Completes an activity that its worker has left open. False: the run has no such activity. */
+export async function completeActivity(
+  client: Client,
+  activity: { workflowId: string; activityId: string },
+  result: unknown,
+  { withinMs }: Required<CallOptions>,
+): Promise<boolean> {
+  try {
+    await client.withDeadline(deadlineIn(withinMs), () => client.activity.complete(activity, result));
+    return true;
+  } catch (error) {
+    if (error instanceof ActivityNotFoundError) return false;
+    throw error;
+  }
 }
 
 async function describe(handle: WorkflowHandle): Promise<FoundRun | undefined> {

@@ -21,10 +21,12 @@ import {
   parseFollowOrderInput,
   readFollowRequest,
 } from '../domain/order/input.js';
+import { isSameStatus } from '../domain/order/status.js';
 import { type OrderObservation, outcomes, seenBy } from '../domain/order/trail.js';
 import type { CompanyReportInput } from '../domain/report.js';
 import type { ChangeRideInput, RequestRideInput } from '../domain/ride/input.js';
 import { createSignalPace, type SignalPace } from '../domain/signal-pace.js';
+import { readNextFinding } from '../domain/watch.js';
 import {
   businessCallId,
   type CompanyReportKey,
@@ -295,8 +297,14 @@ async function after(
     return { ...before, ...withRequest(before, readFollowRequest(argument).request) };
   const done = event.activityTaskCompletedEventAttributes;
   const asked = done && events[Number(done.scheduledEventId) - 1]?.activityTaskScheduledEventAttributes;
-  if (asked?.activityType?.name !== 'readOrder') return before;
+  const name = asked?.activityType?.name;
+  if (name !== 'readOrder' && name !== 'nextReading') return before;
   const [seen] = await decodeAll(client, done?.result?.payloads);
   if (seen instanceof UndecodablePayload) return before;
+  if (name === 'nextReading') {
+    const found = readNextFinding(seen);
+    if (found === null || !isSameStatus(before.trail.status, found.comparedWith)) return before;
+    return { ...before, ...withObservation(before, seenBy(at, found), []) };
+  }
   return { ...before, ...withObservation(before, seenBy(at, seen as OrderObservation), before.claims) };
 }

@@ -5,11 +5,11 @@ import { attentionCodes } from '../domain/attention.js';
 import type { AccountName } from '../domain/keys.js';
 import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import { accountQueueOf } from '../domain/task-queues.js';
-import type { AccountWatchInput, WatchOrderInput, WatchPulse } from '../domain/watch.js';
+import { type AccountWatchInput, nextReadingId, type WatchOrderInput, type WatchPulse } from '../domain/watch.js';
 import { accountWatchId, followOrderId, fromFollowOrderId, subscriptionId } from '../domain/workflow-ids.js';
 import { changeSeenSignal, changesCountedSignal, watchedOrderQuery, watchToldSignal } from '../workflows/messages.js';
 import { type PausedActivity, pausedActivities, pausedText } from './paused-activities.js';
-import { decodeAll, runOf } from './runs.js';
+import { completeActivity, decodeAll, runOf } from './runs.js';
 import { startServing } from './starts.js';
 import { attributeOf, followedQuery, isOfAccount, type Looking, listOpen } from './visibility.js';
 
@@ -42,8 +42,12 @@ export function createWatchPort(client: Client, taskQueue: string): WatchPort {
     async readShown(key) {
       const found = await runOf(client, followOrderId(key)).find({ withinMs });
       const shown = shownOf(found ?? { searchAttributes: {} });
-      return { ...shown, isOpen: found?.isOpen ?? false, runId: found?.runId ?? '' };
+      const isPending = (found?.raw.pendingActivities ?? []).some(({ activityId }) => activityId === nextReadingId);
+      return { ...shown, isOpen: found?.isOpen ?? false, runId: found?.runId ?? '', isPending };
     },
+
+    complete: (key, found) =>
+      completeActivity(client, { workflowId: followOrderId(key), activityId: nextReadingId }, found, { withinMs }),
 
     async readOrder(key) {
       try {

@@ -1,6 +1,8 @@
 import { type ActivityOptions, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { ReceiptActivities } from '../activities/receipt.js';
+import { maxFollowForMs } from '../domain/order/input.js';
 import { accountQueueOf, watchQueueOf } from '../domain/task-queues.js';
+import { nextReadingId } from '../domain/watch.js';
 
 // Options of several activities. Priorities in the queue of an account, of which 1 goes first: 1 what others wait for (token requests, the watch)
 // and a person's hand-over, 2 calls of people and callers, 3 reads of orders, 4 first reads of orders, 5 receipts.
@@ -36,13 +38,30 @@ export const lookOptions = (account: string, priorityKey: number, summary: strin
     summary,
   }) satisfies ActivityOptions;
 
-/** Only the process with the watch of the account polls this queue. */
+/** The queue that only the process with the watch of the account polls. */
+const watchQueue = (account: string): string => watchQueueOf(workflowInfo().taskQueue, account);
+
+/**
+ * The pending read of an order: it stays open until the watch completes it by its id. The retry applies while no
+ * process takes it for good.
+ */
+export const nextReadingOptions = (account: string, scheduleToStartTimeout: number) =>
+  ({
+    activityId: nextReadingId,
+    scheduleToStartTimeout,
+    startToCloseTimeout: maxFollowForMs,
+    retry: { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 60_000 },
+    taskQueue: watchQueue(account),
+    cancellationType: 'ABANDON',
+    summary: 'Polled by the watch of the account until something changes',
+  }) satisfies ActivityOptions;
+
 export const joinOptions = (account: string, scheduleToStartTimeout: number) =>
   ({
     scheduleToStartTimeout,
     startToCloseTimeout: 10_000,
     retry: promptRetry,
-    taskQueue: watchQueueOf(workflowInfo().taskQueue, account),
+    taskQueue: watchQueue(account),
     cancellationType: 'TRY_CANCEL',
     summary: 'Hand the order to the watch of the account',
   }) satisfies ActivityOptions;

@@ -36,14 +36,12 @@ it('/metrics shows what the worker counted', async () => {
 it('/metrics shows what polls found and how late they were, and the watches that the worker holds now', async () => {
   const { metrics, get } = await start();
   metrics.pollEvents.polled('partner', 'unchanged', 200);
-  metrics.pollEvents.hinted('partner');
   const watch = { account: { name: 'partner' }, polls: { size: 7, lateMs: 1_500 } };
   let held = [watch];
   metrics.showWatches(() => held);
   const { body } = await get('/metrics');
   expect(body).toContain('faretrail_polls_total{account="partner",outcome="unchanged"} 1');
   expect(body).toContain('faretrail_poll_lateness_seconds_bucket{le="0.25"} 1');
-  expect(body).toContain('faretrail_hints_total{account="partner"} 1');
   expect(body).toContain('faretrail_watched_orders{account="partner"} 7');
   expect(body).toContain('faretrail_watch_lateness_seconds{account="partner"} 1.5');
   held = [];

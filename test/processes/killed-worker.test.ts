@@ -1,4 +1,5 @@
 import { expect, it, vi } from 'vitest';
+import type { HistoryEvents } from '../../src/temporal/runs.js';
 import { deliver, deliveryOf } from '../support/delivery/deliveries.js';
 import { isLong } from '../support/long.js';
 import type { FollowHandle } from '../support/order/stack.js';
@@ -9,14 +10,17 @@ import type { WorkerProcess } from '../support/worker/process.js';
 
 const fleet = useFleet(2);
 
+const isOfTask = (event: HistoryEvents[number]): unknown =>
+  event.workflowTaskScheduledEventAttributes ?? event.workflowTaskCompletedEventAttributes;
+
 /**
  * Resolves to the process that has the run in its cache, once no task of the run is under way: a task dies with its
  * worker, and Temporal repeats it after ten seconds.
  */
 async function cachingWorker(run: FollowHandle): Promise<WorkerProcess> {
   const identity = await vi.waitFor(async () => {
-    const done = (await eventsOf(run)).at(-1)?.workflowTaskCompletedEventAttributes;
-    return done?.identity ?? expect.fail('a task is under way');
+    const tasks = (await eventsOf(run)).filter(isOfTask);
+    return tasks.at(-1)?.workflowTaskCompletedEventAttributes?.identity ?? expect.fail('a task is under way');
   }, patient);
   const pid = Number.parseInt(identity, 10);
   return fleet.workers.find((worker) => worker.pid === pid) ?? expect.fail(`no worker ${pid}`);

@@ -5,7 +5,7 @@ import { toAccountName } from '../../src/domain/keys.js';
 import { readWatch } from '../../src/temporal/watches.js';
 import { isLong } from '../support/long.js';
 import { type FollowHandle, shows } from '../support/order/stack.js';
-import { eventsOf, isWatched } from '../support/runs.js';
+import { findingsOf, isWatched } from '../support/runs.js';
 import { useFleet } from '../support/worker/fleet.js';
 import type { WorkerProcess } from '../support/worker/process.js';
 
@@ -42,10 +42,8 @@ async function allPolledSince(since: number, count: number): Promise<number> {
   return Date.now() - since;
 }
 
-const hintsTo = async (runs: readonly FollowHandle[]): Promise<number> =>
-  (await Promise.all(runs.map(eventsOf)))
-    .flat()
-    .filter((event) => event.workflowExecutionSignaledEventAttributes?.signalName === 'changeSeen').length;
+const findingsTo = async (runs: readonly FollowHandle[]): Promise<number> =>
+  (await Promise.all(runs.map(findingsOf))).flat().length;
 
 /** The holder stands still for longer than Temporal waits for a heartbeat, then goes on beside its successor. */
 async function outlivesPause(): Promise<void> {
@@ -62,7 +60,7 @@ async function outlivesPause(): Promise<void> {
   expect(after, 'only one polls').toBeLessThan((1.3 * orders) / 5);
 }
 
-it('the watch of an account outlives the process that holds it, however that ends, and sends no hint without a change', {
+it('the watch of an account outlives the process that holds it, however that ends, and tells the runs nothing without a change', {
   timeout: 600_000,
 }, async () => {
   const runs = await fleet.followOrders(orders, [['Driving', 0]], ['partner']);
@@ -98,11 +96,11 @@ it('the watch of an account outlives the process that holds it, however that end
   expect(afterStopMs, 'at full speed').toBeLessThan(againMs);
 
   expect(mostCallsWithin(10_000, polls(begunAt)), 'within the budget').toBeLessThanOrEqual(13 * perSecond);
-  expect(await hintsTo(runs)).toBe(0);
+  expect(await findingsTo(runs)).toBe(0);
   const [changed] = runs;
   const orderId = changed?.workflowId.split('/')[2] ?? '';
   fleet.sandbox.setStatus('partner', orderId, 'Waiting');
   await shows(changed as FollowHandle, { status: 'Waiting' });
-  expect(await hintsTo(runs)).toBe(1);
+  expect(await findingsTo(runs)).toBe(1);
   await Promise.all(runs.map((run) => run.terminate()));
 });

@@ -59,11 +59,18 @@ export const isFailing = (run: Described, name: string): Promise<void> =>
   }, patient);
 
 /** Has the watch of the account taken the order of this run? */
-export async function isWatched(run: Recorded): Promise<boolean> {
+export const isWatched = async (run: Described): Promise<boolean> =>
+  (await pendingOf(run)).some(({ name, state }) => name === 'nextReading' && state === startedState);
+
+// temporal.api.enums.v1.PendingActivityState
+const startedState = 2;
+
+/** What the watch of the account has told this run. */
+export async function findingsOf(run: Recorded): Promise<unknown[]> {
   const events = await eventsOf(run);
-  return events.some(({ activityTaskCompletedEventAttributes: done }) => {
+  return events.flatMap(({ activityTaskCompletedEventAttributes: done }) => {
     const of = done && events[Number(done.scheduledEventId) - 1]?.activityTaskScheduledEventAttributes;
-    return of?.activityType?.name === 'watchOrder';
+    return of?.activityType?.name === 'nextReading' ? valuesIn(done?.result) : [];
   });
 }
 

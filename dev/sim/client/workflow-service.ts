@@ -1,5 +1,6 @@
 // The part of Temporal's gRPC API that our clients use.
 import type { Payload } from '@temporalio/common';
+import { completeById } from '../server/activities.js';
 import { terminate } from '../server/closing.js';
 import { type Execution, statuses } from '../server/execution.js';
 import { longOf, timeOf } from '../server/history.js';
@@ -131,6 +132,12 @@ function createMessages(namespace: Namespace) {
       return { updateRef, outcome, stage: completedStage };
     },
 
+    respondActivityTaskCompletedById({ activityId, result, identity, ...target }: CompletionMessage) {
+      const [payload] = result?.payloads ?? [];
+      completeById(namespace, findOpen(target), { activityId, result: payload, identity });
+      return {};
+    },
+
     requestCancelWorkflowExecution({ workflowExecution, identity, reason }: Message & { reason?: string }) {
       requestCancel(namespace, findOpen(workflowExecution), { cause: reason ?? '', identity });
       return {};
@@ -191,6 +198,12 @@ interface UpdateMessage {
     meta: { updateId: string; identity?: string };
     input: { name: string; args?: { payloads?: Payload[] }; header?: { fields?: Record<string, Payload> } };
   };
+}
+
+interface CompletionMessage extends Target {
+  activityId: string;
+  result?: { payloads?: Payload[] };
+  identity: string;
 }
 
 interface HistoryMessage {

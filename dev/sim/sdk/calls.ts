@@ -116,7 +116,7 @@ const scheduleActivity = ({ activityType, headers, options, args, seq }: Activit
     command: () => ({
       scheduleActivity: {
         seq,
-        activityId: `${seq}`,
+        activityId: options.activityId ?? `${seq}`,
         activityType,
         headers,
         arguments: toPayloads(payloadConverter, ...args) ?? [],

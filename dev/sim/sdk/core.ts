@@ -46,6 +46,8 @@ export class Core {
   readonly #sent = { signal: [] as number[], child: [] as number[] };
   readonly #seqOfEvent = new Map<number, number>();
   readonly #activityOfEvent = new Map<number, number>();
+  /** The last activity with this id. */
+  readonly #seqOfActivity = new Map<string, number>();
   readonly #first: Job;
 
   constructor(started: Event, code: Code, runId = runIdOf(started)) {
@@ -60,7 +62,7 @@ export class Core {
     for (const event of events) {
       const id = Number(event.eventId);
       const scheduled = attributesOf(event, 'activityTaskScheduled');
-      if (scheduled) this.#activityOfEvent.set(id, Number(scheduled.activityId));
+      if (scheduled) this.#activityOfEvent.set(id, this.#seqOfActivity.get(scheduled.activityId ?? '') ?? 0);
       if (attributesOf(event, 'signalExternalWorkflowExecutionInitiated'))
         this.#seqOfEvent.set(id, this.#sent.signal.shift() ?? 0);
       if (attributesOf(event, 'startChildWorkflowExecutionInitiated'))
@@ -107,6 +109,7 @@ export class Core {
     if (scheduled) {
       const { activityType: type, activityId: id, cancellationType: cancellation } = scheduled;
       this.#activities.set(scheduled.seq, { type, id, cancellation });
+      this.#seqOfActivity.set(id, scheduled.seq);
     }
     const timer = fieldsOf(command, 'cancelTimer');
     if (timer) {

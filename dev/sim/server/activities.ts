@@ -2,6 +2,7 @@
 import type { Payload, ProtoFailure } from '@temporalio/common';
 import { msOf } from '../sdk/times.js';
 import type { ActivityOrder, Execution, PendingActivity, Poller, StartedActivity } from './execution.js';
+import { grpcError } from './grpc.js';
 import { longOf } from './history.js';
 import type { Namespace } from './namespace.js';
 import { settleSpeculative, tell } from './scheduling.js';
@@ -134,6 +135,24 @@ export function completeActivity(namespace: Namespace, started: StartedActivity,
   end(execution, activity);
   tell(namespace, execution, 'activityTaskCompleted', {
     ...idsOf(activity),
+    result: { payloads: result ? [result] : [] },
+  });
+}
+
+/** Completes an activity that its worker has left open, or that no worker has started yet. */
+export function completeById(
+  namespace: Namespace,
+  execution: Execution,
+  { activityId, result, identity }: { activityId: string; result: Payload | undefined; identity: string },
+): void {
+  const activity = [...execution.activities.values()].find((one) => one.activityId === activityId);
+  if (!activity) throw grpcError('NOT_FOUND', `no activity ${activityId}`);
+  if (activity.state !== 'started')
+    Object.assign(activity, { startedBy: { identity }, startedMs: namespace.scheduler.now });
+  end(execution, activity);
+  tell(namespace, execution, 'activityTaskCompleted', {
+    ...idsOf(activity),
+    identity,
     result: { payloads: result ? [result] : [] },
   });
 }

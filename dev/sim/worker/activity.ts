@@ -2,6 +2,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Info } from '@temporalio/activity';
 
+export { CompleteAsyncError } from '@temporalio/common';
+
 /** A running attempt of an activity. */
 export interface Attempt {
   info: Info;

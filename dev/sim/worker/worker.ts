@@ -12,7 +12,7 @@ import { failureConverter } from '../../../src/sealing/plain-failures.js';
 import type { Process } from '../clock/process.js';
 import type { Command } from '../sdk/activation.js';
 import { Core, pastTask } from '../sdk/core.js';
-import { type Event, tasksOf } from '../sdk/history.js';
+import { attributesOf, type Event, tasksOf } from '../sdk/history.js';
 import type { Code } from '../sdk/run.js';
 import { ask } from '../sdk/turn.js';
 import { completeActivity, failActivity, heartbeat, reportCancelled } from '../server/activities.js';
@@ -118,7 +118,7 @@ export class SimulatedWorker implements Worker {
     const { execution } = task;
     let commands: Command[];
     try {
-      const cached = this.#cache.get(execution.runId) ?? (await this.#rebuild(execution, task.events));
+      const cached = this.#cachedFor(task) ?? (await this.#rebuild(execution, task.events));
       this.#remember(execution.runId, cached);
       const news = task.events.slice(cached.seenId);
       cached.seenId = task.writtenId;
@@ -146,6 +146,14 @@ export class SimulatedWorker implements Worker {
       if (!isTaken || execution.sticky !== this || !execution.isOpen) this.#cache.delete(execution.runId);
       this.#doNext(execution.runId);
     });
+  }
+
+  /** Undefined: the run is not cached, or another worker has carried out its last task. */
+  #cachedFor({ execution, events }: StartedTask): Cached | undefined {
+    const cached = this.#cache.get(execution.runId);
+    if (!cached) return undefined;
+    const isDone = (event: Event): boolean => attributesOf(event, 'workflowTaskCompleted') !== undefined;
+    return events.slice(cached.seenId).filter(isDone).length > 1 ? undefined : cached;
   }
 
   /** Evicts the least recently used runs. */

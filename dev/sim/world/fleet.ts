@@ -97,7 +97,7 @@ function start(process: Process, parts: FleetParts, isLeaving: () => boolean): S
     serve: watch === 'none' ? () => () => undefined : serve,
     statusOf: watch === 'none' ? () => undefined : service.statusOf,
   });
-  const { watchOrders, watchOrder } = watch === 'real' ? watching.activities : model;
+  const { watchOrders, nextReading, watchOrder } = watch === 'real' ? watching.activities : model;
   for (const { name: account, requestsPerSecond } of config.accounts)
     namespace.matching.limit(accountQueueOf(config.taskQueue, account), requestsPerSecond * budgetShare);
   const accounts = config.accounts.map((account) => account.name);
@@ -106,7 +106,7 @@ function start(process: Process, parts: FleetParts, isLeaving: () => boolean): S
     ...accounts.map((account) => [accountQueueOf(config.taskQueue, account), noting({ ...ofAccounts, watchOrders })]),
   ]);
   const served = Object.fromEntries(
-    accounts.map((account) => [watchQueueOf(config.taskQueue, account), { watchOrder }]),
+    accounts.map((account) => [watchQueueOf(config.taskQueue, account), { nextReading, watchOrder }]),
   );
   worker = new SimulatedWorker({ ...others, namespace, process, code, activities: { ...activities, ...served } });
   worker.start(config.taskQueue, Object.keys(activities));

@@ -98,10 +98,7 @@ export class Hold {
     const overlapsUntil = isHandedOver ? monotonic() : monotonic() + overlapMs;
     const isOnlyOne = (): boolean => process.isSure() && monotonic() >= overlapsUntil;
     const rate = () => pollsPerSecond(account.requestsPerSecond, { used: used(), isOnlyOne: isOnlyOne() });
-    const onHint = (): void => {
-      this.#heardOf.count(name);
-      ports.events.hinted?.(name);
-    };
+    const onHint = (): void => this.#heardOf.count(name);
     const turns = createTurns(rate, catchUpMs, monotonic);
     this.polls = new Polls(account, { ...ports, turns, onHint, mayAsk: () => process.asks.take() });
     this.#served = serve(name);
@@ -117,10 +114,9 @@ export class Hold {
     void this.#repeat(() => this.#tellCounts(), [pace.counts], pace.counts);
   }
 
-  /** A run hands over its order, which it has just read. */
+  /** A run hands over its order. Before the first time it has read the order itself. */
   add(order: WatchOrderInput): void {
-    this.#heardOf.count(this.account.name);
-    this.polls.add(order);
+    if (this.polls.add(order)) this.#heardOf.count(this.account.name);
   }
 
   isIdle(): boolean {

@@ -17,7 +17,6 @@ import { WatchedOrder, type WatchedRuns, type WatchParts } from './watched-order
 /** What the metrics count of polls. */
 export interface PollEvents {
   polled?(account: string, outcome: 'unchanged' | 'changed' | 'failed', lateMs: number): void;
-  hinted?(account: string): void;
 }
 
 /** The ports of the polls of one account. */
@@ -27,6 +26,8 @@ export interface PollPorts {
   /** When the next poll may be sent. */
   turns: Turns;
   mayAsk: WatchParts['mayAsk'];
+  /** This process records changes in a store. */
+  stores?: boolean;
   onHint: WatchParts['onHint'];
   events: PollEvents;
   warn(message: string, about: { account: string; orderId?: OrderId; error: unknown }): void;
@@ -65,11 +66,12 @@ export class Polls {
   sent = 0;
 
   constructor(account: Account, ports: PollPorts) {
-    const { runs, mayAsk, onHint, now, monotonic, random } = ports;
+    const { runs, mayAsk, onHint, stores, now, monotonic, random } = ports;
     this.#account = account;
     this.#ports = ports;
     this.#trouble = createAccountTrouble(ports);
-    this.#parts = { account, runs, counts: this.counts, mayAsk, onHint, now, monotonic, random };
+    const parts = { account, runs, counts: this.counts, mayAsk, onHint, now, monotonic, random };
+    this.#parts = stores ? { ...parts, stores: true } : parts;
     setMaxListeners(0, this.#stopping.signal); // each poll listens
   }
 
@@ -98,9 +100,11 @@ export class Polls {
     this.#wake();
   }
 
-  /** A run hands over its order, which it has just read. */
-  add(shown: WatchOrderInput): void {
+  /** A run hands over its order. False: it is here already. */
+  add(shown: WatchOrderInput): boolean {
+    const isNew = !this.#orders.has(shown.orderId);
     this.#enter(shown, true);
+    return isNew;
   }
 
   /**
@@ -158,7 +162,7 @@ export class Polls {
   }
 
   #enter(shown: WatchOrderInput, isExact: boolean): void {
-    const order = new WatchedOrder(shown, isExact, this.#parts);
+    const order = new WatchedOrder(shown, isExact, this.#parts, this.#orders.get(shown.orderId));
     this.#orders.set(shown.orderId, order);
     this.#put(order, order.due);
   }
@@ -194,6 +198,7 @@ export class Polls {
       return;
     }
     this.#trouble.over();
+    if (!this.#has(order)) return; // its run has handed it over anew, with what it shows by now
     try {
       const found = await order.compare(reading);
       tell(found === 'unchanged' ? 'unchanged' : 'changed');

@@ -1,15 +1,15 @@
 import { type MonotonicClock, type WallClock, wallOffsetMs } from '../../clock.js';
 import type { Account } from '../../domain/account.js';
-import { type AttentionCode, toConcernCode } from '../../domain/attention.js';
+import type { AttentionCode } from '../../domain/attention.js';
 import type { ReadTrouble } from '../../domain/failure-streak.js';
 import { iso, readInstant, toEpoch } from '../../domain/instant.js';
 import { jitterShare, nextReadMs } from '../../domain/order/cadence.js';
-import { isBeforePickup, isNews } from '../../domain/order/concern.js';
+import { concernIn, isBeforePickup, isNews } from '../../domain/order/concern.js';
 import { isSameStatus } from '../../domain/order/status.js';
 import type { OrderReading } from '../../domain/order/trail.js';
 import { msToSignal, withSignal } from '../../domain/signal-pace.js';
 import type { OrderCounts } from '../../domain/subscription/state.js';
-import type { SeenChange, WatchOrderInput } from '../../domain/watch.js';
+import type { NextFinding, SeenChange, WatchOrderInput } from '../../domain/watch.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
 import { createSteadyStreak, type SteadyStreak } from './steady-streak.js';
 
@@ -23,15 +23,23 @@ export interface Shown {
   attention: AttentionCode | null;
   /** Did a delivery lead to the status? */
   isAnnounced: boolean;
+  /** Does it have a pending read? */
+  isPending: boolean;
 }
 
 /** The runs that follow orders, as the watch needs them. */
-export interface WatchedRuns {
+export interface WatchedRuns extends EarlierRuns {
   /** What the run shows, from the run itself; needs no worker. A run that Temporal has forgotten is not open. */
   readShown(key: FollowOrderKey): Promise<Shown>;
+  /** Completes the pending read of the run. False: it has none. */
+  complete(key: FollowOrderKey, found: NextFinding): Promise<boolean>;
+}
+
+/** Runs of release 0.2.0, which have no pending read. Goes with 0.4.0. */
+export interface EarlierRuns {
   /** What visibility does not know of an order, from its run; needs a worker. Null: the run cannot say. */
   readOrder(key: FollowOrderKey): Promise<WatchOrderInput | null>;
-  /** A hint. False: no run is open. */
+  /** A hint: the run reads the order. False: no run is open. */
   changeSeen(key: FollowOrderKey, seen: SeenChange): Promise<boolean>;
 }
 
@@ -41,6 +49,8 @@ export interface WatchParts {
   runs: WatchedRuns;
   /** How changes were found. */
   counts: OrderCounts;
+  /** This process records changes in a store. */
+  stores?: true;
   /** May a run be asked for all that it knows? Its worker may have to replay it. */
   mayAsk(): boolean;
   onHint(): void;
@@ -49,13 +59,13 @@ export interface WatchParts {
   random: () => number;
 }
 
-/** What a poll means: the run shows it, shows it by now, has got a hint, or is no longer open. */
-export type Found = 'unchanged' | 'known' | 'hinted' | 'ended';
+/** What a poll means: the run shows it, the run was told, or the run needs no more polls. */
+export type Found = 'unchanged' | 'told' | 'ended';
 
-/** After a hint the run is asked again whether it has ended or shows the change. */
-const afterHintMs = 5_000;
-/** A run that is slow to read gets a hint once in this time. */
-const hintAgainMs = 60_000;
+/** After a finding the run hands the order over anew. If it does not, it is asked again what it shows. */
+const afterTellingMs = 5_000;
+/** A run that is slow to act on a finding gets the same one once in this time. */
+const tellAgainMs = 60_000;
 
 /** One order on watch: what its run shows, as far as the watch knows. */
 export class WatchedOrder {
@@ -65,10 +75,14 @@ export class WatchedOrder {
   /** When a poll last found what the run shows, as an instant. */
   #unchangedAt: number | null;
   readonly #streak: SteadyStreak;
-  /** The last hint, until the run shows what a poll finds. `at`: by the monotonic clock. */
-  #hint: { about: string; at: number } | null = null;
-  /** When the last hints went. */
-  #hintedAt: number[] = [];
+  /** The last finding that the run was told, while it has not handed the order over again. `at`: by the monotonic clock. */
+  #told: { about: string; at: number } | null = null;
+  /** When the run was told of findings. */
+  #toldAt: number[] = [];
+  /** No poll before this instant, because of trouble of this order. */
+  #notBefore = Number.NEGATIVE_INFINITY;
+  /** Did a delivery lead to the status that the run shows? */
+  #isAnnounced = false;
   /** Visibility says that the run shows something else. */
   isDoubtful = false;
   /** By the monotonic clock. */
@@ -79,7 +93,7 @@ export class WatchedOrder {
   /** When to poll it, by the monotonic clock. */
   due: number;
 
-  constructor(shown: WatchOrderInput, isExact: boolean, parts: WatchParts) {
+  constructor(shown: WatchOrderInput, isExact: boolean, parts: WatchParts, before?: WatchedOrder) {
     this.#parts = parts;
     this.shown = shown;
     this.#isExact = isExact;
@@ -89,6 +103,15 @@ export class WatchedOrder {
     this.#unchangedAt = isExact ? parts.now() : null;
     // Nobody knows when an order that is taken over was read last. In random order, or the same ones would come last each time.
     this.due = isExact ? this.nextDue() : this.addedAt - parts.random() * 1_000;
+    if (before) this.#succeed(before);
+  }
+
+  /** The run hands over an order that is here already. */
+  #succeed(before: WatchedOrder): void {
+    const { rawStatus, attention, pushed } = this.shown;
+    this.#toldAt = before.#toldAt;
+    if (attention !== null && attention === before.shown.attention) this.due = Math.max(this.due, before.#notBefore);
+    if (pushed && !isSameStatus(rawStatus, before.shown.rawStatus)) this.#parts.counts.delivered += 1;
   }
 
   /**
@@ -106,74 +129,111 @@ export class WatchedOrder {
     const since = this.#isExact ? began : Math.max(this.#offsetMs + this.addedAt, began);
     const order = { status, since, scheduledAt: toEpoch(scheduledAt), pushed, now: this.#steadyNow() };
     const paceMs = nextReadMs(order, account.poll) * (1 + random() * jitterShare);
-    return monotonic() + (found === 'hinted' ? Math.min(paceMs, afterHintMs) : paceMs);
+    return monotonic() + (found === 'told' ? Math.min(paceMs, afterTellingMs) : paceMs);
   }
 
-  /** Asks the run what it shows when a poll found something else, or the run may have moved; hints if that differs, too. */
+  /** Tells the run what a poll has found, if it shows something else. */
   async compare(reading: OrderReading): Promise<Found> {
     this.#streak.end();
-    // The run's own read has ended, or is about to.
-    if (toConcernCode(this.shown.attention) === null) this.shown = { ...this.shown, attention: null };
     if (!this.#isExact && (await this.#isUnsure(reading))) return 'unchanged';
     // A run that has moved meanwhile may have left the status at which the order is again.
-    const mayHaveMoved = this.#hint !== null || this.isDoubtful || this.shown.pushed;
-    if (mayHaveMoved || this.#isOther(reading)) return await this.#compareWithRun(reading);
+    const mayHaveMoved = this.#told !== null || this.isDoubtful || this.shown.pushed;
+    if (mayHaveMoved && !(await this.#update()).isOpen) return this.#end(reading);
+    if (this.#isOther(reading)) return await this.#tellReading(reading);
+    this.#told = null;
     this.#unchangedAt = this.#parts.now();
     return 'unchanged';
   }
 
-  /** When to poll the order again. Trouble of this order alone that has lasted is a hint: the read of the run shows it. */
+  /** When to poll the order again. Tells the run of trouble of this order alone that has lasted. */
   async suffer(trouble: ReadTrouble): Promise<number | 'ended'> {
-    const { attention } = this.shown;
-    const { streak, again, isToRaise } = this.#streak.add(trouble, attention);
+    const { streak, again, isToRaise } = this.#streak.add(trouble, this.shown.attention);
     if (isToRaise) {
-      const sent = await this.#sendHint(streak.code, { streak, unchangedAt: null });
-      if (sent === 'ended') return sent;
-      if (sent === 'hinted') this.shown = { ...this.shown, attention: streak.code };
+      const { code, message, since, notBefore } = streak;
+      const attention = { code, message, since };
+      const found = { kind: 'trouble' as const, attention, notBefore, reads: 0, comparedWith: this.#comparedWith };
+      const seen = { streak, unchangedAt: null };
+      const told = await this.#tell(code, found, seen, () => this.shown.attention !== code);
+      if (told === 'ended') return told;
+      if (told === 'told' || told === 'hinted') this.shown = { ...this.shown, attention: code };
     }
+    this.#notBefore = again;
     return again;
   }
 
-  async #compareWithRun(reading: OrderReading): Promise<Found> {
-    const { runs, counts, now } = this.#parts;
+  /** An order on watch has been read. */
+  get #comparedWith(): string {
+    return this.shown.rawStatus ?? '';
+  }
+
+  #end({ terminal }: OrderReading): 'ended' {
+    if (terminal && !this.#isAnnounced) this.#parts.counts.read += 1;
+    return 'ended';
+  }
+
+  async #tellReading(read: OrderReading): Promise<Found> {
+    const { account, now, stores } = this.#parts;
+    const unchangedAt = this.#unchangedAt === null ? null : iso(this.#unchangedAt);
+    const at = iso(now());
+    const reading = { ...read, concern: concernIn(read, this.#steadyNow(), this.shown, account.watch) };
+    const seen = { kind: 'reading' as const, reading, at, reads: 0, comparedWith: this.#comparedWith, unchangedAt };
+    const found = stores ? { ...seen, stores } : seen;
+    const about = [read.status, read.details?.scheduledAt, reading.concern?.code, this.shown.rawStatus].join();
+    const told = await this.#tell(about, found, { streak: null, unchangedAt }, () => this.#isOther(read));
+    return told === 'ended' || (told === 'told' && read.terminal) ? this.#end(read) : 'told';
+  }
+
+  /** Asks the run what it shows. */
+  async #update(): Promise<Shown> {
+    const { runs, counts } = this.#parts;
     const { shown } = this;
-    const { isOpen, runId, status: rawStatus, attention, isAnnounced } = await runs.readShown(shown);
+    const run = await runs.readShown(shown);
+    const { status: rawStatus, attention, isAnnounced } = run;
     const hasMoved = !isSameStatus(rawStatus, shown.rawStatus);
     if (hasMoved && isAnnounced) counts.delivered += 1;
-    if (!isOpen) {
-      if (reading.terminal && !isAnnounced) counts.read += 1;
-      return 'ended';
-    }
     const since = hasMoved ? iso(this.#steadyNow()) : shown.since;
     this.shown = { ...shown, rawStatus, attention, since, pushed: isAnnounced && (shown.pushed || hasMoved) };
+    this.#isAnnounced = isAnnounced;
     this.isDoubtful = false;
-    if (this.#isOther(reading)) {
-      const unchangedAt = this.#unchangedAt === null ? null : iso(this.#unchangedAt);
-      // A run that was reset has forgotten the hint, and one that has moved since, or shows other attention, may have to go back.
-      const about = [runId, rawStatus, attention].join();
-      const sent = await this.#sendHint(about, { streak: null, unchangedAt });
-      return sent === 'paused' ? 'hinted' : sent; // the next poll, which is soon, tries again
-    }
-    this.#hint = null;
-    this.#unchangedAt = now();
-    return hasMoved ? 'known' : 'unchanged';
+    return run;
   }
 
   #isOther(reading: OrderReading): boolean {
     return isNews(reading, this.#steadyNow(), this.shown, this.#parts.account.watch);
   }
 
-  /** `paused`: the run has got many hints, so the next one must wait. */
-  async #sendHint(about: string, seen: SeenChange): Promise<'hinted' | 'paused' | 'ended'> {
-    const { runs, monotonic, onHint } = this.#parts;
-    if (this.#hint?.about === about) {
-      if (monotonic() - this.#hint.at < hintAgainMs) return 'hinted';
-      this.#isExact = false; // the run does not see it so: it may have left the status and come back meanwhile
+  /**
+   * Completes the pending read of the run. `paused`: the run was told so often that the next time must wait, or need
+   * not be told. `hinted`: it has no pending read. `isOther`: the run shows something else than was found.
+   */
+  async #tell(
+    about: string,
+    found: NextFinding,
+    seen: SeenChange,
+    isOther: () => boolean,
+  ): Promise<'told' | 'paused' | 'hinted' | 'ended'> {
+    const { runs, monotonic } = this.#parts;
+    if (this.#told?.about === about) {
+      if (monotonic() - this.#told.at < tellAgainMs) return 'paused';
+      this.#isExact = false; // the run does not see it so
     }
-    if (msToSignal(this.#hintedAt, monotonic()) > 0) return 'paused';
-    this.#hintedAt = withSignal(this.#hintedAt, monotonic()); // one whose answer is lost may have arrived
+    if (msToSignal(this.#toldAt, monotonic()) > 0) return 'paused';
+    this.#toldAt = withSignal(this.#toldAt, monotonic()); // one whose answer is lost may have arrived
+    if (await runs.complete(this.shown, found)) {
+      this.#told = { about, at: monotonic() };
+      return 'told';
+    }
+    const { isOpen, isPending } = await this.#update();
+    if (!isOpen) return 'ended';
+    if (isPending || !isOther()) return 'paused'; // another process has told the run, or it has read the order
+    return await this.#hint(about, seen);
+  }
+
+  /** For a run of release 0.2.0, and for one that is slow to act on a finding. */
+  async #hint(about: string, seen: SeenChange): Promise<'hinted' | 'ended'> {
+    const { runs, monotonic, onHint } = this.#parts;
     if (!(await runs.changeSeen(this.shown, seen))) return 'ended';
-    this.#hint = { about, at: monotonic() };
+    this.#told = { about, at: monotonic() };
     onHint();
     return 'hinted';
   }

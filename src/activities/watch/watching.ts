@@ -1,9 +1,16 @@
 import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { activityInfo, Context, cancellationDetails, cancellationSignal, heartbeat } from '@temporalio/activity';
+import {
+  activityInfo,
+  CompleteAsyncError,
+  Context,
+  cancellationDetails,
+  cancellationSignal,
+  heartbeat,
+} from '@temporalio/activity';
 import type { Account } from '../../domain/account.js';
 import type { AccountName } from '../../domain/keys.js';
-import type { AccountWatchInput, WatchEnd, WatchOrderInput, WatchPulse } from '../../domain/watch.js';
+import type { AccountWatchInput, NextFinding, WatchEnd, WatchOrderInput, WatchPulse } from '../../domain/watch.js';
 import { plainFailure } from '../failures.js';
 import { Hold, type HoldPorts, type WatchPace, type WatchProcess } from './hold.js';
 import { createTurns } from './rates.js';
@@ -69,14 +76,22 @@ export class Watching {
     /** Polls all live orders of the account until none is left. */
     watchOrders: ({ account }: AccountWatchInput): Promise<WatchEnd> => this.#watch(this.#ports.account(account)),
 
-    /** A run hands its order to the watch that this process holds. */
-    watchOrder: async (order: WatchOrderInput): Promise<void> => {
-      const hold = this.#holds.get(order.account);
-      if (!hold || hold.isEnding)
-        throw plainFailure({ type: 'NotWatching', message: 'This worker has just left the watch.' });
-      hold.add(order);
+    /** Hands the order to the watch, and stays open until a poll finds something that its run does not show. */
+    nextReading: async (order: WatchOrderInput): Promise<NextFinding> => {
+      this.#add(order);
+      throw new CompleteAsyncError();
     },
+
+    /** Hands the order to the watch, or tells it of a pick-up that a caller has moved. */
+    watchOrder: async (order: WatchOrderInput): Promise<void> => this.#add(order),
   };
+
+  #add(order: WatchOrderInput): void {
+    const hold = this.#holds.get(order.account);
+    if (!hold || hold.isEnding)
+      throw plainFailure({ type: 'NotWatching', message: 'This worker has just left the watch.', nextRetryDelay: 500 });
+    hold.add(order);
+  }
 
   /** The watches, to be shown. */
   held(): Hold[] {

@@ -1,5 +1,5 @@
 import type { Watch } from '../account.js';
-import { type Concern, type ConcernCode, toConcernCode } from '../attention.js';
+import type { Concern, ConcernCode } from '../attention.js';
 import { utcText } from '../failure-streak.js';
 import { iso, readInstant, toEpoch } from '../instant.js';
 import { isSameStatus, type OpenStatus, openStatuses, toOpenStatus } from './status.js';
@@ -103,12 +103,11 @@ export function concernIn(reading: OrderReading, now: number, shown: OrderLook, 
   return { code: due.code, message, since: iso(due.at) };
 }
 
-/** Would the run change, if it read this? */
+/** Would the run change, if it read this? A reading also ends the trouble that a run shows. */
 export function isNews(reading: OrderReading, now: number, shown: OrderLook, watch: Watch): boolean {
   const pickup = readInstant(reading.details?.scheduledAt);
   const isMoved = pickup !== undefined && pickup !== shown.scheduledAt;
-  const concern = concernIn(reading, now, shown, watch)?.code ?? null;
-  const isOther = concern !== toConcernCode(shown.attention);
+  const isOther = (concernIn(reading, now, shown, watch)?.code ?? null) !== shown.attention;
   return reading.terminal || isMoved || isOther || !isSameStatus(reading.status, shown.rawStatus);
 }
 

@@ -16,23 +16,19 @@ import {
   expiresAt,
   type OrderObservation,
   type OrderTrail,
+  scheduledAt,
   seenBy,
   toOrderChange,
   withoutDriver,
 } from '../../domain/order/trail.js';
-import { readSeenChange } from '../../domain/watch.js';
+import type { NextFinding } from '../../domain/watch.js';
 import { isRideReceiver } from '../../domain/workflow-ids.js';
 import { listenToDeliveries } from '../delivery-inbox.js';
-import {
-  changeSeenSignal,
-  followRequestedSignal,
-  orderTrailQuery,
-  refreshOrderUpdate,
-  stopFollowingUpdate,
-  watchedOrderQuery,
-} from '../messages.js';
+import { followRequestedSignal, orderTrailQuery, refreshOrderUpdate, stopFollowingUpdate } from '../messages.js';
 import { onUpdate, runBeside, setHandler, unless } from '../run-kit.js';
-import { joinWatch, mustRead, type OrderRead, readOrder, vouchingFor, watchedOrder } from './reads.js';
+import { joinWatch, listenToEarlierWatch } from './earlier-release.js';
+import { pendReadings, tellPickup } from './next-reading.js';
+import { mustRead, type OrderRead, readOrder, vouchingFor } from './reads.js';
 import {
   continueIfLong,
   countChange,
@@ -56,8 +52,9 @@ export async function followOrder(input: FollowOrderInput, progress?: FollowOrde
   listen(follow);
   try {
     watchExpiry(follow);
+    if (follow.pends) pendReadings(follow, (found) => recordFinding(follow, found));
     while (!isOver(follow)) {
-      joinWatch(follow);
+      if (!follow.pends) joinWatch(follow);
       if (mustRead(follow)) await read(follow);
       else await rest(follow);
       await continueIfLong(follow);
@@ -75,18 +72,11 @@ export async function followOrder(input: FollowOrderInput, progress?: FollowOrde
 function listen(run: Follow): void {
   const { inbox } = run;
   setHandler(orderTrailQuery, () => run.trail);
-  setHandler(watchedOrderQuery, () => watchedOrder(run));
+  listenToEarlierWatch(run);
   listenToDeliveries(inbox, (deliveries) => recordDeliveries(run, deliveries));
   setHandler(followRequestedSignal, (request) => {
     inbox.signals += 1;
     addRequest(run, request);
-  });
-  setHandler(changeSeenSignal, (seen) => {
-    inbox.signals += 1;
-    inbox.asked += 1;
-    const { streak, unchangedAt } = readSeenChange(seen);
-    run.streak = streak;
-    run.unchangedAt = unchangedAt ?? run.unchangedAt;
   });
   onUpdate(refreshOrderUpdate, parseNoInput, async () => {
     inbox.asked += 1;
@@ -120,7 +110,9 @@ function addRequest(run: Follow, given: unknown): void {
   const { input, trail, receivers } = withRequest({ ...inbox, input: run.input, trail: run.trail }, request);
   if (receivers.length === maxReceivers) log.warn('the run takes no more receivers', { receivers: maxReceivers });
   const newcomers = receivers.slice(inbox.receivers.length);
+  const pickup = scheduledAt(run.input, run.trail);
   Object.assign(run, { input, trail });
+  if (run.pends && trail.status !== null && scheduledAt(input, trail) !== pickup) tellPickup(run);
   inbox.receivers.push(...newcomers);
   if (newcomers.length > 0) run.notifier.add(newcomers, run.trail);
   run.notifier.tellNewsOfStore(run.trail);
@@ -170,10 +162,26 @@ async function read(follow: Follow): Promise<void> {
   if (look) await record(follow, look);
 }
 
-async function record(follow: Follow, { seen: found, serves, ...read }: OrderRead): Promise<void> {
+/** Records what the watch has found, which answers neither deliveries nor callers: its poll may have come before them. */
+function recordFinding(follow: Follow, found: NextFinding): void {
+  if (found.kind === 'reading') follow.unchangedAt = found.unchangedAt;
+  recordRead(follow, { seen: seenNow(found), claims: [], serves: follow.inbox.served });
+}
+
+const seenNow = (seen: OrderObservation): OrderObservation => seenBy(new Date().toISOString(), seen);
+
+async function record(follow: Follow, read: OrderRead): Promise<void> {
+  const seen = seenNow(read.seen);
+  if (seen.kind === 'trouble' && seen.brief) return answerUnread(follow, seen, read.serves);
+  recordRead(follow, { ...read, seen });
+  if (seen.kind === 'reading') follow.readAt = Date.now();
+  // The deliveries and callers that it served still want a reading.
+  if (seen.kind === 'trouble' && follow.pends) follow.inbox.asked += 1;
+  if (seen.kind === 'unknownOrder') await failAsUnknown(follow);
+}
+
+function recordRead(follow: Follow, { seen, serves, ...read }: OrderRead): void {
   const { inbox, trail: before } = follow;
-  const seen = seenBy(new Date().toISOString(), found);
-  if (seen.kind === 'trouble' && seen.brief) return answerUnread(follow, seen, serves);
   const isReading = seen.kind === 'reading';
   // No read follows an end, so it answers the deliveries that have come meanwhile, too.
   const claims = isReading && seen.reading.terminal ? inbox.claims : read.claims;
@@ -188,7 +196,6 @@ async function record(follow: Follow, { seen: found, serves, ...read }: OrderRea
   showTrail(follow, claims.length > 0 ? 'delivery' : 'read');
   // Trouble hides a concern, which may last.
   if (seen.kind !== 'trouble') follow.notifier.tell(follow.trail);
-  if (seen.kind === 'unknownOrder') await failAsUnknown(follow);
 }
 
 /** A read for a caller failed. The caller gets the trouble; the run shows none until it has lasted, and reads again. */

@@ -1,6 +1,5 @@
 import { log, proxyActivities, sleep } from '@temporalio/workflow';
 import type { OrderActivities } from '../../activities/order.js';
-import type { WatchActivities } from '../../activities/watch/watching.js';
 import { toConcern } from '../../domain/attention.js';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import {
@@ -12,10 +11,10 @@ import {
 } from '../../domain/order/trail.js';
 import type { WatchOrderInput } from '../../domain/watch.js';
 import { isRideReceiver } from '../../domain/workflow-ids.js';
-import { joinOptions, lookOptions } from '../activity-options.js';
+import { lookOptions } from '../activity-options.js';
 import { isReadWanted } from '../delivery-inbox.js';
-import { runBeside, unless, whenFailed } from '../run-kit.js';
-import { type Follow, isPersonWaiting, mustContinue } from './state.js';
+import { unless, whenFailed } from '../run-kit.js';
+import { type Follow, isPersonWaiting } from './state.js';
 
 /** What a read found, and what it answers. */
 export interface OrderRead {
@@ -39,8 +38,9 @@ export function vouchingFor({ input: { account }, trail, inbox }: Follow): Vouch
 
 const hasTrouble = ({ attention }: OrderTrail): boolean => attention !== null && toConcern(attention) === null;
 
-/** Must the order be read? While trouble lasts one read waits, by slow retries, until the service answers. */
-export const mustRead = ({ inbox, trail }: Follow): boolean => isReadWanted(inbox) || hasTrouble(trail);
+/** Must the order be read? In a run of release 0.2.0 one read waits, by slow retries, while trouble lasts. */
+export const mustRead = ({ inbox, trail, pends }: Follow): boolean =>
+  isReadWanted(inbox) || (!pends && hasTrouble(trail));
 
 /** How many reads after deliveries an order may have in this time: a ride has some eight changes. One order must not take the budget of others. */
 const mostReads = 5;
@@ -117,40 +117,3 @@ const shownBy = ({ input, trail, startedAt }: Follow): OrderLook => ({
 
 /** What the watch of the account must know of the order. */
 export const watchedOrder = (follow: Follow): WatchOrderInput => ({ ...shownBy(follow), pushed: follow.trail.pushed });
-
-/** How long the order waits for a worker with the watch: at first about as long as a worker's death takes to show. */
-const firstWaitMs = 60_000;
-const longestWaitMs = 600_000;
-
-/**
- * Hands the order to the watch of the account, which polls it from now on; again when its pick-up has moved, on which the pace depends.
- * A read starts the watch. If no worker takes the order all the same, the run reads again: a slow poll, until one does.
- */
-export function joinWatch(follow: Follow): void {
-  const pickup = scheduledAt(follow.input, follow.trail);
-  if (follow.trail.status === null || follow.watched?.scheduledAt === pickup) return;
-  const watched = { scheduledAt: pickup, isTaken: follow.watched?.isTaken ?? false };
-  follow.watched = watched;
-  runBeside(handOver());
-
-  async function handOver(): Promise<void> {
-    const isReplaced = (): boolean => follow.watched !== watched;
-    for (
-      let waitMs = firstWaitMs;
-      !isReplaced() && !mustContinue(follow);
-      waitMs = Math.min(2 * waitMs, longestWaitMs)
-    ) {
-      const { watchOrder } = proxyActivities<WatchActivities>(joinOptions(follow.input.account, waitMs));
-      const handing = unless(isReplaced, () => watchOrder(watchedOrder(follow)).then(() => true));
-      const isTaken = await whenFailed<boolean | undefined>(handing, ({ message }) => {
-        log.warn('no worker has taken the order to its watch', { message });
-        follow.inbox.asked += 1;
-        return false;
-      });
-      if (isTaken) {
-        watched.isTaken = true;
-        return;
-      }
-    }
-  }
-}

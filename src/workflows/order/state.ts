@@ -3,6 +3,7 @@ import {
   condition,
   continueAsNew,
   metricMeter,
+  patched,
   setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -92,6 +93,10 @@ export interface Follow {
   deliveryReads: number[];
   /** What the watch of the account was told, and whether a worker has taken it; null before the first reading. */
   watched: { scheduledAt: string | null; isTaken: boolean } | null;
+  /** When the run itself last read the order, in epoch milliseconds; null: this run has not yet. */
+  readAt: number | null;
+  /** The run has a pending read. False: it began with release 0.2.0. */
+  readonly pends: boolean;
   isExpired: boolean;
   /** Shows the trail in the UI; adds no event. */
   show(): void;
@@ -126,6 +131,8 @@ export function openFollow(rawInput: FollowOrderInput, { limits, left, carried }
     streak: null,
     deliveryReads: carried?.deliveryReads ?? [],
     watched: carried?.watched ?? null,
+    readAt: null,
+    pends: patched('pending-reading'),
     isExpired: false,
     show,
   };

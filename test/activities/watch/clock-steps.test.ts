@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { readingOf } from '../attempts.js';
 import { apiError } from '../service.js';
 import { minute, second } from '../temporal.js';
-import { account, ids, WatchStage } from './stage.js';
+import { account } from './runs.js';
+import { ids, WatchStage } from './stage.js';
 import { pass, useOwnTime } from './time.js';
 
 useOwnTime();

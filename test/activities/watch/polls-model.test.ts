@@ -1,19 +1,23 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { isConcernCode } from '../../../src/domain/attention.js';
 import { isNews } from '../../../src/domain/order/concern.js';
 import { isSameStatus } from '../../../src/domain/order/status.js';
 import { RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import { isLong } from '../../support/long.js';
 import { createRandom } from '../../support/random.js';
 import { readingOf } from '../attempts.js';
+import { apiError } from '../service.js';
 import { iso, minute, second } from '../temporal.js';
-import { account, ended, inputOf, WatchStage } from './stage.js';
+import { account, inputOf } from './runs.js';
+import { ended, WatchStage } from './stage.js';
 import { pass, useOwnTime } from './time.js';
 
 const random = createRandom();
 
 useOwnTime();
 
+const unknown = apiError('ORDER_UNKNOWN', undefined, 'not_found');
 const down = new RideApiUnreachable('NO_CONNECTION', 'https://partner.example');
 const orderIds = ['1', '2', '3', '4'];
 const words = ['Routing', 'Confirmed', 'Waiting', 'Driving', 'CareReq', 'On hold'];
@@ -31,7 +35,8 @@ const step = fc.oneof(
   kind(1, 'end', { order }),
   kind(4, 'delivery', { order }),
   kind(1, 'stop', { order }),
-  kind(3, 'follow', { order }),
+  kind(3, 'follow', { order, isPending: is }),
+  kind(2, 'trouble', { order, is }),
   kind(1, 'takeOver', {}),
   kind(1, 'slowRuns', { is }),
   kind(1, 'busyRuns', { is }),
@@ -51,6 +56,8 @@ class World {
   stage = this.newStage();
   problems: string[] = [];
   private isServiceDown = false;
+  /** Orders that the service does not know for a while. */
+  private readonly unreadable = new Set<string>();
   /** Orders about which deliveries have come. */
   private readonly announced = new Set<string>();
   private readonly closed = new Map<string, { at: number; latest: number }>();
@@ -65,18 +72,14 @@ class World {
 
   private newStage(before?: WatchStage): WatchStage {
     const stage = new WatchStage({ random });
-    if (before) {
-      for (const [orderId, run] of before.runs) stage.runs.set(orderId, run);
-      for (const [orderId, answer] of before.service) stage.service.set(orderId, answer);
-      const { isTemporalDown, readAfterMs, mayAsk } = before;
-      Object.assign(stage, { isTemporalDown, readAfterMs, mayAsk });
-    }
-    stage.readAfterMs ??= before ? undefined : second;
-    stage.refuse = () => {
+    if (before) stage.succeed(before);
+    else stage.readAfterMs = second;
+    stage.refuse = (orderId) => {
       if (this.isServiceDown) throw down;
+      if (this.unreadable.has(orderId)) throw unknown;
     };
     stage.onPoll = (orderId) => this.checkPoll(orderId);
-    stage.onHint = (orderId) => this.checkHint(orderId);
+    stage.onTold = (orderId) => this.checkNews(orderId);
     return stage;
   }
 
@@ -99,15 +102,15 @@ class World {
       this.problems.push(`${orderId} is polled ${(Date.now() - run.at) / minute} minutes after its end`);
   }
 
-  /** No hint is sent without a difference. */
-  private checkHint(orderId: string): void {
+  /** No run is told of a reading that it shows. */
+  private checkNews(orderId: string): void {
     const run = this.stage.runs.get(orderId);
     const reading = this.stage.polled.get(orderId);
     if (!run || !reading) return;
     // If deliveries led the run to another status and back, the watch may think that the order stands still.
     if (this.announced.has(orderId) && isSameStatus(run.status, reading.rawStatus)) return;
     if (!isNews(reading, Date.now(), inputOf(orderId, run), account.watch))
-      this.problems.push(`${orderId} gets a hint for nothing: ${JSON.stringify(run)}`);
+      this.problems.push(`${orderId} is told for nothing: ${JSON.stringify(run)}`);
   }
 
   private close(orderId: string): void {
@@ -133,7 +136,8 @@ class World {
     end: ({ order }) => this.stage.service.set(order, ended()),
     delivery: ({ order }) => this.deliver(order),
     stop: ({ order }) => this.stage.change(order),
-    follow: ({ order }) => this.follow(order),
+    follow: ({ order, isPending }) => this.follow(order, isPending),
+    trouble: (step) => this.trouble(step),
     takeOver: () => this.takeOver(),
     slowRuns: ({ is }) => Object.assign(this.stage, { readAfterMs: is ? undefined : second }),
     busyRuns: ({ is }) => Object.assign(this.stage, { mayAsk: !is }),
@@ -153,16 +157,24 @@ class World {
     stage.service.set(step.order, before);
   }
 
-  private deliver(orderId: string): void {
-    this.announced.add(orderId);
-    if (!this.isServiceDown) this.stage.readByRun(orderId, true);
+  /** The service does not know the order for so long that its run is told, or for longer. */
+  private async trouble({ order, is }: Extract<Step, { do: 'trouble' }>): Promise<void> {
+    this.unreadable.add(order);
+    await pass(3 * minute);
+    if (is) this.unreadable.delete(order);
   }
 
-  private follow(orderId: string): void {
+  private deliver(orderId: string): void {
+    this.announced.add(orderId);
+    if (!this.isServiceDown && !this.unreadable.has(orderId)) this.stage.readByRun(orderId, true);
+  }
+
+  /** Not pending: its run is of release 0.2.0. */
+  private follow(orderId: string, isPending: boolean): void {
     const { stage } = this;
     const reading = stage.answerOf(orderId);
     if (stage.runs.get(orderId)?.isOpen || reading instanceof Error || reading.terminal) return;
-    stage.handOver(orderId, { status: reading.rawStatus });
+    stage.handOver(orderId, { status: reading.rawStatus, isPending });
     this.addedAt.set(orderId, Date.now());
     this.closed.delete(orderId);
   }
@@ -189,6 +201,7 @@ class World {
   async calm(): Promise<string[]> {
     this.setTemporal(true);
     this.isServiceDown = false;
+    this.unreadable.clear();
     this.stage.readAfterMs = second;
     await pass(16 * minute);
     for (const [orderId, run] of this.stage.runs) {
@@ -196,6 +209,8 @@ class World {
       if (!run.isOpen || reading instanceof Error) continue;
       if (reading.terminal || !isSameStatus(reading.rawStatus, run.status))
         this.problems.push(`${orderId} is ${reading.rawStatus}, and its run shows ${run.status} at ${iso(Date.now())}`);
+      if (run.attention !== null && !isConcernCode(run.attention))
+        this.problems.push(`${orderId} can be read, and its run still shows ${run.attention}`);
     }
     this.noteEnds();
     await pass(13 * minute);
@@ -210,11 +225,11 @@ function isTerminal(stage: WatchStage, orderId: string): boolean {
   return !(answer instanceof Error) && answer.terminal;
 }
 
-it('whatever happens, each change of an open order reaches its run, no hint is for nothing, and ended orders are left alone', async () => {
+it('whatever happens, each change of an open order reaches its run, no run is told for nothing, and ended orders are left alone', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const world = new World();
-      for (const orderId of orderIds) await world.take({ do: 'follow', order: orderId });
+      for (const order of orderIds) await world.take({ do: 'follow', order, isPending: order !== '4' });
       for (const one of steps) await world.take(one);
       expect(await world.calm()).toEqual([]);
     }),

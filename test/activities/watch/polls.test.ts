@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { readingOf } from '../attempts.js';
 import { iso, minute, second, start } from '../temporal.js';
-import { account, ended, ids, mostWithin, type Run, WatchStage } from './stage.js';
+import { account, type Run } from './runs.js';
+import { ended, ids, mostWithin, WatchStage } from './stage.js';
 import { pass, useOwnTime } from './time.js';
 
 useOwnTime();
@@ -41,7 +42,7 @@ it('a poll that finds nothing new costs one request, and asks no run', async () 
   const polls = await stage.polledWithin(10 * minute);
   expect(polls.length).toBeGreaterThan(150);
   expect(stage.outcomes).toEqual(Array(polls.length).fill('unchanged'));
-  expect([stage.shownAsks, stage.fullAsks, stage.hints]).toEqual([[], [], []]);
+  expect([stage.shownAsks, stage.fullAsks, stage.findings, stage.hints]).toEqual([[], [], [], []]);
 });
 
 it('a run that hands its order over while a poll is under way does not lose it', async () => {
@@ -150,7 +151,7 @@ describe('the counts of how changes were found', () => {
       stage.readByRun('2', true);
       await pass(6 * minute);
     }
-    expect(stage.hintsOf('1')).toHaveLength(3);
+    expect(stage.findingsOf('1')).toHaveLength(3);
     expect(stage.polls.counts).toEqual({ read: 0, delivered: 3 });
   });
 

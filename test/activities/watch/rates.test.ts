@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createTurns, createUsage } from '../../../src/activities/watch/rates.js';
 import { pollsPerSecond } from '../../../src/domain/watch.js';
-import { account, mostWithin } from './stage.js';
+import { account } from './runs.js';
+import { mostWithin } from './stage.js';
 
 const { name } = account;
 const budget = 16;

@@ -1,44 +1,28 @@
+import { CompleteAsyncError } from '@temporalio/activity';
 import { ActivityCancellationDetails } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { Polls } from '../../../src/activities/watch/polls.js';
 import { createTurns } from '../../../src/activities/watch/rates.js';
-import type { Shown } from '../../../src/activities/watch/watched-order.js';
 import { Watching, type WatchingPorts } from '../../../src/activities/watch/watching.js';
-import type { Account } from '../../../src/domain/account.js';
-import { readInstant } from '../../../src/domain/instant.js';
-import { toOrderId } from '../../../src/domain/keys.js';
 import { concernIn } from '../../../src/domain/order/concern.js';
-import { isSameStatus } from '../../../src/domain/order/status.js';
 import type { OrderReading } from '../../../src/domain/order/trail.js';
 import type { ChangeCounts } from '../../../src/domain/subscription/state.js';
 import {
+  type NextFinding,
   pollsPerSecond,
+  readNextFinding,
   type SeenChange,
   type WatchEnd,
   type WatchOrderInput,
   type WatchPulse,
   type WatchTold,
 } from '../../../src/domain/watch.js';
-import { partnerAccount } from '../../ride-api/accounts.js';
 import { readingOf } from '../attempts.js';
-import { iso, logger, minute, second, start } from '../temporal.js';
+import { logger, minute, second, start } from '../temporal.js';
+import { account, inputOf, isOutdated, listedOf, noRun, type Run, show } from './runs.js';
 import { pass } from './time.js';
 
-export const account: Account = {
-  ...partnerAccount(),
-  requestsPerSecond: 16,
-  poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 300_000 },
-};
-
 export const ended = (rawStatus = 'Completed'): OrderReading => ({ ...readingOf(rawStatus), terminal: true });
-
-/** What the run of an order knows. */
-export interface Run extends Shown {
-  since: number;
-  followedSince: number;
-  scheduledAt: string | null;
-  pushed: boolean;
-}
 
 /** One attempt of the activity that holds the watch. */
 export interface Attempt {
@@ -51,7 +35,7 @@ export interface Attempt {
 
 type Answer = OrderReading | Error;
 
-interface StageSettings extends Pick<WatchingPorts, 'pace'> {
+interface StageSettings extends Pick<WatchingPorts, 'pace' | 'stores'> {
   random?: number | (() => number);
   budget?: number;
 }
@@ -63,8 +47,8 @@ const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
  * watch of the account, by `attempt`.
  */
 export class WatchStage {
-  readonly service = new Map<string, Answer>();
-  readonly runs = new Map<string, Run>();
+  service = new Map<string, Answer>();
+  runs = new Map<string, Run>();
   /** For an order without an own answer. */
   answer: Answer = readingOf('Routing');
   /** How long an answer takes. */
@@ -76,6 +60,9 @@ export class WatchStage {
   shownAsks: string[] = [];
   /** Orders whose run was asked for all that it knows. */
   fullAsks: string[] = [];
+  /** What runs were told by their pending reads. */
+  findings: { orderId: string; at: number; found: NextFinding }[] = [];
+  /** Those to runs of release 0.2.0, which have no pending read. */
   hints: { orderId: string; at: number; seen: SeenChange }[] = [];
   warnings: string[] = [];
   outcomes: string[] = [];
@@ -85,13 +72,13 @@ export class WatchStage {
   mayAsk = true;
   /** A run ends between the question what it shows and the hint. */
   endsBeforeHint = false;
+  /** What runs do when they are told something, right before. */
+  beforeFinding: (orderId: string) => void = () => undefined;
   /** Temporal does not answer. */
   isTemporalDown = false;
   isVisibilityDown = false;
   /** How long a list takes. */
   listMs = 0;
-  /** So long after a hint the run reads; undefined: it is slow. */
-  readAfterMs: number | undefined;
   /** A step of the wall clock. */
   wallAheadMs = 0;
   standing = { used: 0, isOnlyOne: true };
@@ -105,6 +92,11 @@ export class WatchStage {
   readonly #settings: StageSettings;
   #polls: Polls | undefined;
   #inFlight = 0;
+  #readAfterMs: number | undefined;
+  /** What slow runs have yet to do. */
+  #undone: (() => void)[] = [];
+  /** The process that has taken the watch from this one. */
+  #successor: WatchStage | undefined;
 
   constructor(settings: StageSettings = {}) {
     this.#settings = settings;
@@ -119,6 +111,33 @@ export class WatchStage {
     this.#polls = new Polls(limited, { ...this.#ports(), turns, mayAsk: () => this.mayAsk, onHint: () => undefined });
     void this.#polls.run();
     return this.#polls;
+  }
+
+  /** So long after it was told something a run acts; undefined: it is slow. */
+  get readAfterMs(): number | undefined {
+    return this.#readAfterMs;
+  }
+
+  set readAfterMs(ms: number | undefined) {
+    this.#readAfterMs = ms;
+    if (ms !== undefined) for (const act of this.#undone.splice(0)) setTimeout(act, ms);
+  }
+
+  #soon(act: () => void): void {
+    if (this.readAfterMs === undefined) this.#undone.push(act);
+    else setTimeout(act, this.readAfterMs);
+  }
+
+  /** This process takes the watch from another one, with the same service, runs and Temporal. */
+  succeed(before: WatchStage): void {
+    const { service, runs, isTemporalDown, mayAsk, readAfterMs } = before;
+    this.#undone = before.#undone;
+    Object.assign(this, { service, runs, isTemporalDown, mayAsk, readAfterMs });
+    before.#successor = this;
+  }
+
+  #last(): WatchStage {
+    return this.#successor ? this.#successor.#last() : this;
   }
 
   #ports(): WatchingPorts {
@@ -149,10 +168,11 @@ export class WatchStage {
     return {
       readShown: async ({ orderId }) => {
         await up(() => this.shownAsks.push(orderId));
-        const { isOpen, runId, status, attention, isAnnounced } = this.runs.get(orderId) ?? noRun;
+        const { isOpen, runId, status, attention, isAnnounced, isPending } = this.runs.get(orderId) ?? noRun;
         if (this.shownAfterMs > 0) await later(this.shownAfterMs);
-        return { isOpen, runId, status, attention, isAnnounced };
+        return { isOpen, runId, status, attention, isAnnounced, isPending: isOpen && isPending };
       },
+      complete: ({ orderId }, found) => up(() => this.#complete(orderId, found)),
       readOrder: async ({ orderId }) => {
         this.fullAsks.push(orderId);
         const run = this.runs.get(orderId);
@@ -173,11 +193,42 @@ export class WatchStage {
     };
   }
 
+  #complete(orderId: string, told: NextFinding): boolean {
+    this.beforeFinding(orderId);
+    const run = this.runs.get(orderId);
+    if (!run?.isOpen || !run.isPending) return false;
+    const found = readNextFinding(JSON.parse(JSON.stringify(told)));
+    if (found === null) throw new Error('the run cannot read what it is told');
+    this.findings.push({ orderId, at: Date.now(), found: told });
+    if (found.kind === 'reading') this.onTold(orderId);
+    run.isPending = false;
+    this.#soon(() => this.#record(orderId, run, found));
+    return true;
+  }
+
+  /** As `nextReading` in the run does it. */
+  #record(orderId: string, run: Run, found: NextFinding): void {
+    if (!run.isOpen || this.runs.get(orderId) !== run) return;
+    if (isOutdated(run, found)) this.readByRun(orderId);
+    else if (found.kind === 'trouble') run.attention = found.attention.code;
+    else show(run, found.reading, Date.parse(found.at));
+    if (run.isOpen) this.#handOverAnew(orderId, run);
+  }
+
+  /** To the process that has the watch by now. */
+  #handOverAnew(orderId: string, run: Run): void {
+    const stage = this.#last();
+    Object.assign(run, { isPending: true, handedAt: Date.now() });
+    const order = inputOf(orderId, run);
+    if (stage.watching.held().length > 0) void stage.#pend(order).catch(() => undefined);
+    else stage.polls.add(order);
+  }
+
   #hint(orderId: string, seen: SeenChange): boolean {
     if (!this.runs.get(orderId)?.isOpen || this.endsBeforeHint) return false;
     this.hints.push({ orderId, at: Date.now(), seen });
-    if (seen.streak === null) this.onHint(orderId);
-    if (this.readAfterMs !== undefined) setTimeout(() => this.readByRun(orderId), this.readAfterMs);
+    if (seen.streak === null) this.onTold(orderId);
+    this.#soon(() => this.readByRun(orderId));
     return true;
   }
 
@@ -188,7 +239,7 @@ export class WatchStage {
     this.mostInFlight = Math.max(this.mostInFlight, this.#inFlight);
     if (this.answerMs > 0) await later(this.answerMs);
     this.#inFlight -= 1;
-    this.refuse();
+    this.refuse(orderId);
     const answer = this.answerOf(orderId);
     if (answer instanceof Error) throw answer;
     this.polled.set(orderId, answer);
@@ -197,11 +248,11 @@ export class WatchStage {
 
   /** Sees each poll. */
   onPoll: (orderId: string) => void = () => undefined;
-  /** Sees each hint about another answer. */
-  onHint: (orderId: string) => void = () => undefined;
+  /** Sees each finding and each hint about another answer. */
+  onTold: (orderId: string) => void = () => undefined;
 
   /** Throws where a request is not even sent. */
-  refuse = (): void => undefined;
+  refuse: (orderId: string) => void = () => undefined;
 
   answerOf = (orderId: string): Answer => this.service.get(orderId) ?? this.answer;
 
@@ -210,25 +261,24 @@ export class WatchStage {
     const run = this.runs.get(orderId);
     const reading = this.answerOf(orderId);
     if (!run?.isOpen || reading instanceof Error) return;
-    run.attention = concernIn(reading, Date.now(), inputOf(orderId, run), account.watch)?.code ?? null;
-    if (!isSameStatus(run.status, reading.rawStatus)) {
-      Object.assign(run, { status: reading.rawStatus, since: Date.now(), isAnnounced });
-      run.pushed = isAnnounced;
-    }
-    run.isOpen = !reading.terminal;
-    const pickup = readInstant(reading.details?.scheduledAt) ?? run.scheduledAt;
-    const isMoved = pickup !== run.scheduledAt;
-    run.scheduledAt = pickup;
-    if (isMoved && run.isOpen) this.polls.add(inputOf(orderId, run));
+    const pickup = run.scheduledAt;
+    const concern = concernIn(reading, Date.now(), inputOf(orderId, run), account.watch);
+    show(run, { ...reading, concern }, Date.now(), isAnnounced);
+    run.readAt = Date.now();
+    // A run of release 0.2.0 tells the watch at once.
+    if (pickup !== run.scheduledAt && run.isOpen && !run.isPending) this.polls.add(inputOf(orderId, run));
   }
 
   /** Runs begin to follow these orders. */
   begin(orderIds: string | readonly string[], more: Partial<Run> = {}): void {
     const at = Date.now();
-    const times = { since: at, followedSince: at, scheduledAt: null };
+    const times = { since: at, followedSince: at, scheduledAt: null, readAt: 0 };
     const { pushed = false } = more;
-    const shown = { isOpen: true, runId: 'r', status: 'Routing', attention: null, isAnnounced: pushed };
-    for (const orderId of [orderIds].flat()) this.runs.set(orderId, { ...shown, ...times, pushed, ...more });
+    const shown = { isOpen: true, isPending: true, runId: 'r', status: 'Routing', attention: null };
+    for (const orderId of [orderIds].flat()) {
+      const run = { ...shown, isAnnounced: pushed, ...times, pushed, ...more };
+      this.runs.set(orderId, { ...run, handedAt: Date.now() });
+    }
   }
 
   /** They hand their orders over, to the polls alone. */
@@ -240,7 +290,13 @@ export class WatchStage {
   /** One hands its order over to the watch, by its activity. */
   add(orderId: string, more?: Partial<Run>): Promise<void> {
     this.begin(orderId, more);
-    return this.watching.activities.watchOrder(inputOf(orderId, this.runs.get(orderId) ?? noRun));
+    return this.#pend(inputOf(orderId, this.runs.get(orderId) ?? noRun));
+  }
+
+  async #pend(order: WatchOrderInput): Promise<void> {
+    await this.watching.activities.nextReading(order).catch((error: unknown) => {
+      if (!(error instanceof CompleteAsyncError)) throw error;
+    });
   }
 
   /** The run of this order ends, or is otherwise than it was. */
@@ -266,7 +322,7 @@ export class WatchStage {
     return this.asked.slice(length);
   }
 
-  hintsOf = (orderId: string) => this.hints.filter((hint) => hint.orderId === orderId);
+  findingsOf = (orderId: string) => this.findings.filter((finding) => finding.orderId === orderId);
 
   /** Temporal hands one attempt of the activity to this process. `before`: the last heartbeat of the attempt before. */
   attempt(before?: WatchPulse): Attempt {
@@ -297,22 +353,6 @@ export class WatchStage {
     return attempt;
   }
 }
-
-const noRun: Run = {
-  ...{ isOpen: false, runId: 'r', status: null, attention: null, isAnnounced: false, pushed: false },
-  ...{ since: 0, followedSince: 0, scheduledAt: null },
-};
-
-export const inputOf = (orderId: string, run: Run): WatchOrderInput => ({
-  ...{ account: account.name, orderId: toOrderId(orderId), rawStatus: run.status, attention: run.attention },
-  ...{ since: iso(run.since), followedSince: iso(run.followedSince), scheduledAt: run.scheduledAt, pushed: run.pushed },
-});
-
-/** Visibility knows neither when a status began nor a pick-up time. */
-const listedOf = (orderId: string, run: Run): WatchOrderInput => ({
-  ...inputOf(orderId, run),
-  ...{ since: iso(run.followedSince), scheduledAt: null, pushed: run.isAnnounced },
-});
 
 /** So many ids of orders. */
 export const ids = (many: number, prefix = ''): string[] => Array.from({ length: many }, (_, id) => `${prefix}${id}`);

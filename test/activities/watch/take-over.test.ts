@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readingOf } from '../attempts.js';
 import { iso, minute, second, start } from '../temporal.js';
-import { ids, type Run, WatchStage } from './stage.js';
+import type { Run } from './runs.js';
+import { ids, WatchStage } from './stage.js';
 import { pass, useOwnTime } from './time.js';
 
 useOwnTime();
@@ -17,6 +18,8 @@ function before(runs: Record<string, Partial<Run>>): WatchStage {
   return stage;
 }
 
+const told = ({ findings, hints }: WatchStage): number => findings.length + hints.length;
+
 describe('a watch that takes orders over from visibility', () => {
   it('polls them at once, and then each at its pace, and asks each run once for a pick-up that the service does not name', async () => {
     const stage = before({ 1: {}, 2: {} });
@@ -24,7 +27,7 @@ describe('a watch that takes orders over from visibility', () => {
     await pass(21 * second);
     expect(stage.times('1')).toEqual([0, 10, 20]);
     expect(stage.times('2').map(Math.round)).toEqual([0, 10, 20]);
-    expect([stage.shownAsks, stage.fullAsks, stage.hints]).toEqual([[], ['1', '2'], []]);
+    expect([stage.shownAsks, stage.fullAsks, told(stage)]).toEqual([[], ['1', '2'], 0]);
   });
 
   it('polls them in another order than the one before, or the same ones would come last after each take-over', async () => {
@@ -36,11 +39,11 @@ describe('a watch that takes orders over from visibility', () => {
     expect(stage.asked.map(({ orderId }) => orderId)).toEqual(['1', '2', '0']);
   });
 
-  it('sends no hint where only visibility knows too little, and asks the run once', async () => {
+  it('tells nothing where only visibility knows too little, and asks the run once', async () => {
     const stage = before({ 1: young }); // two hours of `Routing` would be too long
     await stage.adopt();
     await pass(10 * minute);
-    expect([stage.hints, stage.fullAsks]).toEqual([[], ['1']]);
+    expect([told(stage), stage.fullAsks]).toEqual([0, ['1']]);
   });
 
   it('learns the pick-up of a reserved order from its run, once, where the service names none', async () => {
@@ -48,7 +51,7 @@ describe('a watch that takes orders over from visibility', () => {
     stage.answer = readingOf('Reserved');
     await stage.adopt();
     await pass(90 * second);
-    expect([stage.fullAsks, stage.hints]).toEqual([['1'], []]);
+    expect([stage.fullAsks, told(stage)]).toEqual([['1'], 0]);
     expect(stage.times('1').slice(0, 3)).toEqual([0, 60, 70]);
   });
 
@@ -57,19 +60,19 @@ describe('a watch that takes orders over from visibility', () => {
     stage.answer = readingOf('Reserved', { scheduledAt: iso(start + 31 * minute) });
     await stage.adopt();
     await pass(90 * second);
-    expect([stage.fullAsks, stage.hints, stage.times('1').slice(0, 3)]).toEqual([[], [], [0, 60, 70]]);
+    expect([stage.fullAsks, told(stage), stage.times('1').slice(0, 3)]).toEqual([[], 0, [0, 60, 70]]);
   });
 
-  it('asks runs no more often than it may, and sends no hint about orders whose run it has not asked', async () => {
+  it('asks runs no more often than it may, and tells nothing of orders whose run it has not asked', async () => {
     const stage = before(Object.fromEntries(ids(50).map((id) => [id, young])));
     stage.mayAsk = false;
     await stage.adopt();
     await pass(minute);
-    expect([stage.fullAsks.length, stage.hints.length]).toEqual([0, 0]);
+    expect([stage.fullAsks.length, told(stage)]).toEqual([0, 0]);
     stage.mayAsk = true;
     await pass(2 * minute);
     expect(new Set(stage.fullAsks).size).toBe(50);
-    expect([stage.fullAsks.length, stage.hints.length]).toEqual([50, 0]);
+    expect([stage.fullAsks.length, told(stage)]).toEqual([50, 0]);
   });
 
   it('tells a change that happened meanwhile, since an instant that it does not know', async () => {
@@ -78,7 +81,8 @@ describe('a watch that takes orders over from visibility', () => {
     stage.readAfterMs = second;
     await stage.adopt();
     await pass(10 * minute);
-    expect(stage.hints).toMatchObject([{ at: start, seen: { streak: null, unchangedAt: null } }]);
+    expect(stage.findings).toMatchObject([{ at: start, found: { kind: 'reading', unchangedAt: null } }]);
+    expect([stage.hints, stage.shownAsks, stage.fullAsks]).toEqual([[], [], []]);
   });
 
   it('still finds that an order is stuck', async () => {
@@ -86,7 +90,7 @@ describe('a watch that takes orders over from visibility', () => {
     stage.readAfterMs = second;
     await stage.adopt();
     await pass(10 * minute);
-    expect(stage.hints).toHaveLength(1);
+    expect(told(stage)).toBe(1);
     expect(stage.runs.get('1')?.attention).toBe('stuckInStatus');
   });
 });

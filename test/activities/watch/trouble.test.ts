@@ -5,7 +5,8 @@ import { RideApiGarbled, RideApiUnreachable } from '../../../src/ride-api/errors
 import { readingOf } from '../attempts.js';
 import { apiError } from '../service.js';
 import { iso, minute, second, start } from '../temporal.js';
-import { account, ids, mostWithin, WatchStage } from './stage.js';
+import { account } from './runs.js';
+import { ids, mostWithin, WatchStage } from './stage.js';
 import { pass, useOwnTime } from './time.js';
 
 useOwnTime();
@@ -27,19 +28,24 @@ describe('trouble of one order', () => {
   }
 
   it.each([
-    ['500', failed, 'upstreamUnavailable', 5],
-    ['404', unknown, 'orderNotFound', 2],
-    ['garbage', garbage, 'unreadableStatus', 5],
-    ['403', apiError('FORBIDDEN'), 'forbidden', 0],
-  ] as const)('alone that is a %s is a hint, once it has lasted', async (...[, error, code, patience]) => {
+    ['500', failed, 'upstreamUnavailable', 5, 60],
+    ['404', unknown, 'orderNotFound', 2, 15],
+    ['garbage', garbage, 'unreadableStatus', 5, 60],
+    ['403', apiError('FORBIDDEN'), 'forbidden', 0, 60],
+  ] as const)('alone that is a %s is told, once, when it has lasted', async (...[, error, code, patience, pause]) => {
     const stage = failing(error);
+    stage.readAfterMs = second;
     await pass(10 * second + patience * minute - 1);
-    expect(stage.hints).toEqual([]);
+    expect(stage.findings).toEqual([]);
     await pass(75 * second);
-    const seen = { streak: { code, since: iso(start + 10 * second) }, unchangedAt: null };
-    expect(stage.hints).toMatchObject([{ orderId: '1', seen }]);
+    const attention = { code, message: expect.any(String), since: iso(start + 10 * second) };
+    const notBefore = iso((stage.findings[0]?.at ?? 0) + pause * second);
+    expect(stage.findings).toMatchObject([
+      { orderId: '1', found: { kind: 'trouble', attention, notBefore, reads: 0 } },
+    ]);
+    expect(stage.runs.get('1')?.attention).toBe(code);
     await pass(20 * minute);
-    expect(stage.hints).toHaveLength(1);
+    expect([stage.findings.length, stage.hints]).toEqual([1, []]);
     expect(stage.polls.attention, 'the account is well').toBeNull();
   });
 
@@ -58,15 +64,62 @@ describe('trouble of one order', () => {
     expect(stage.polls.attention, 'the account is well').toBeNull();
   });
 
-  it('of which Temporal takes no hint is told later', async () => {
+  it('is told as a hint, once, to a run of release 0.2.0', async () => {
+    const stage = failing(unknown);
+    stage.change('1', { isPending: false });
+    await pass(10 * minute);
+    const seen = { streak: { code: 'orderNotFound', since: iso(start + 10 * second) }, unchangedAt: null };
+    expect([stage.hints, stage.findings]).toMatchObject([[{ orderId: '1', seen }], []]);
+  });
+
+  it('is told once by two processes', async () => {
+    const stage = failing(unknown);
+    stage.beforeFinding = () => stage.change('1', { attention: 'orderNotFound', isPending: false });
+    await pass(10 * minute);
+    expect([stage.findings, stage.hints]).toEqual([[], []]);
+  });
+
+  it('that passes before it has lasted counts from anew when it comes back', async () => {
+    const stage = failing(unknown);
+    await pass(100 * second);
+    stage.service.clear();
+    await pass(minute);
+    stage.service.set('1', unknown);
+    await pass(110 * second);
+    expect(stage.findings).toEqual([]);
+    await pass(40 * second);
+    expect(stage.findings).toHaveLength(1);
+  });
+
+  it('is over with the next reading, of which the run is told, once', async () => {
+    const stage = failing(unknown);
+    stage.readAfterMs = second;
+    await pass(4 * minute);
+    expect(stage.runs.get('1')?.attention).toBe('orderNotFound');
+    stage.service.clear();
+    await pass(10 * minute);
+    const reading = { ...readingOf('Routing'), concern: null };
+    expect(stage.findings.slice(1)).toMatchObject([{ orderId: '1', found: { kind: 'reading', reading } }]);
+    expect([stage.runs.get('1')?.attention, stage.hints]).toEqual([null, []]);
+  });
+
+  it('is not polled before the instant that the run was told, though the run hands the order over at once', async () => {
+    const stage = failing(apiError('FORBIDDEN'));
+    stage.readAfterMs = second;
+    await pass(69 * second);
+    expect(stage.findings).toMatchObject([{ at: start + 10 * second, found: { notBefore: iso(start + 70 * second) } }]);
+    expect(stage.times('1')).toEqual([10]);
+  });
+
+  it('of which Temporal takes nothing is told later', async () => {
     const stage = failing(unknown);
     await pass(minute);
     stage.isTemporalDown = true;
     await pass(3 * minute);
-    expect(stage.hints).toEqual([]);
+    expect(stage.findings).toEqual([]);
     stage.isTemporalDown = false;
     await pass(20 * second);
-    expect(stage.hints).toMatchObject([{ seen: { streak: { since: iso(start + 10 * second) } } }]);
+    expect(stage.findings).toMatchObject([{ found: { attention: { since: iso(start + 10 * second) } } }]);
   });
 
   it('ends with its run', async () => {
@@ -78,18 +131,20 @@ describe('trouble of one order', () => {
     expect(polls.some(({ orderId }) => orderId === '1')).toBe(false);
   });
 
-  it('that comes back is a hint again once it has lasted again', async () => {
+  it('that comes back is told again once it has lasted again', async () => {
     const stage = failing(unknown);
+    stage.readAfterMs = second;
+    const kinds = (): string[] => stage.findings.map(({ found }) => found.kind);
     await pass(3 * minute);
     stage.service.clear();
     await pass(2 * minute);
     stage.service.set('1', unknown);
     await pass(minute);
-    expect(stage.hints).toHaveLength(1);
+    expect(kinds()).toEqual(['trouble', 'reading']);
     await pass(3 * minute);
-    expect(stage.hints).toHaveLength(2);
-    const { since } = stage.hints[1]?.seen.streak ?? {};
-    expect(Date.parse(since ?? '')).toBeGreaterThanOrEqual(start + 5 * minute);
+    expect(kinds()).toEqual(['trouble', 'reading', 'trouble']);
+    const { found } = stage.findings[2] ?? {};
+    expect(found?.kind === 'trouble' && Date.parse(found.attention.since)).toBeGreaterThanOrEqual(start + 5 * minute);
   });
 });
 
@@ -109,7 +164,7 @@ async function after(
 }
 
 describe('an outage of the service', () => {
-  it('is one attention after five minutes, and no hint', async () => {
+  it('is one attention after five minutes, of which no run is told', async () => {
     const stage = await after(down);
     await pass(5 * minute - 10 * second);
     expect(stage.polls.attention).toBeNull();
@@ -119,7 +174,7 @@ describe('an outage of the service', () => {
     expect(attention?.message).toContain('NO_CONNECTION');
     await pass(30 * minute);
     expect(stage.polls.attention).toMatchObject({ since: attention?.since });
-    expect([stage.hints, stage.shownAsks]).toEqual([[], []]);
+    expect([stage.findings, stage.hints, stage.shownAsks]).toEqual([[], [], []]);
   });
 
   it('is asked about by one request at a time, about another order each, with pauses that grow to fifty seconds', async () => {
@@ -163,7 +218,7 @@ describe('an outage of the service', () => {
     const stage = await after(down, many);
     await pass(7 * minute);
     expect(stage.polls.attention).toMatchObject({ code: 'upstreamUnavailable' });
-    expect(stage.hints).toEqual([]);
+    expect([stage.findings, stage.hints]).toEqual([[], []]);
   });
 });
 
@@ -204,7 +259,7 @@ it('credentials that the service refuses are shown at once, on the account alone
   await pass(second);
   expect(stage.polls.attention).toMatchObject({ code: 'credentialsRejected', message: 'Check the secret.' });
   expect((await stage.polledWithin(10 * minute)).length).toBeLessThanOrEqual(11);
-  expect(stage.hints).toEqual([]);
+  expect([stage.findings, stage.hints]).toEqual([[], []]);
   stage.refuse = () => undefined;
   expect((await stage.polledWithin(61 * second)).length).toBeGreaterThan(0);
   expect(stage.polls.attention).toBeNull();

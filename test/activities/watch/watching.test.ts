@@ -1,10 +1,12 @@
+import { CompleteAsyncError } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { describe, expect, it, vi } from 'vitest';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { readingOf } from '../attempts.js';
 import { apiError } from '../service.js';
 import { iso, minute, second, start } from '../temporal.js';
-import { account, ended, ids, WatchStage } from './stage.js';
+import { account, inputOf, noRun } from './runs.js';
+import { ended, ids, WatchStage } from './stage.js';
 import { pass, useOwnTime } from './time.js';
 
 useOwnTime();
@@ -83,6 +85,53 @@ describe('the activity of a watch', () => {
     await pass(5 * second);
     expect(attempt.error).toBeInstanceOf(CancelledFailure);
     expect([stage.served, sizes(stage)]).toEqual([['stopped'], []]);
+  });
+});
+
+describe('the activity of a pending read', () => {
+  const orderOf = (stage: WatchStage) => {
+    stage.begin('1');
+    return inputOf('1', stage.runs.get('1') ?? noRun);
+  };
+
+  it('hands the order over, and stays open until a poll finds something', async () => {
+    const stage = new WatchStage();
+    stage.readAfterMs = second;
+    stage.attempt();
+    await pass(second);
+    await expect(stage.watching.activities.nextReading(orderOf(stage))).rejects.toBeInstanceOf(CompleteAsyncError);
+    expect(sizes(stage)).toEqual([1]);
+    await pass(10 * second);
+    expect([stage.times('1'), stage.findings]).toEqual([[11], []]);
+    stage.answer = readingOf('Driving');
+    await pass(10 * second);
+    expect(stage.findings).toMatchObject([{ orderId: '1', at: start + 21 * second }]);
+    await pass(12 * second);
+    expect(stage.times('1'), 'the run has handed it over anew').toEqual([11, 21, 32]);
+  });
+
+  it.each(['nextReading', 'watchOrder'] as const)(
+    'fails for another try where this process does not hold the watch, or has just left it: %s',
+    async (name) => {
+      const stage = new WatchStage();
+      const activity = stage.watching.activities[name];
+      const failure = { type: 'NotWatching', nonRetryable: false, nextRetryDelay: 500 };
+      await expect(activity(orderOf(stage))).rejects.toMatchObject(failure);
+      await stage.attemptWithOrder();
+      stage.isLeaving = true;
+      await pass(second);
+      await expect(activity(orderOf(stage))).rejects.toMatchObject(failure);
+    },
+  );
+
+  it('leaves the order to be handed over by another activity, which stays not open: the pick-up has moved', async () => {
+    const stage = new WatchStage();
+    await stage.attemptWithOrder();
+    stage.change('1', { scheduledAt: iso(Date.now() + 60 * minute), status: 'Reserved' });
+    await stage.watching.activities.watchOrder(inputOf('1', stage.runs.get('1') ?? noRun));
+    expect(sizes(stage)).toEqual([1]);
+    stage.answer = readingOf('Reserved');
+    expect(await pollsWithin(stage, minute), 'the pace of a reserved order').toBe(0);
   });
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Watch } from '../../../src/domain/account.js';
-import { type AttentionCode, concernCodes } from '../../../src/domain/attention.js';
+import { type AttentionCode, concernCodes, troubleCodes } from '../../../src/domain/attention.js';
 import { iso } from '../../../src/domain/instant.js';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import { concernIn, defaultWatch, isBeforePickup, isNews, noWatch } from '../../../src/domain/order/concern.js';
@@ -69,7 +69,9 @@ it.each([
   ['a concern', true, {}, { since: iso(now - hour) }],
   ['the concern that is shown', false, {}, { since: iso(now - hour), attention: 'stuckInStatus' as const }],
   ['the concern no longer', true, {}, { attention: 'stuckInStatus' as const }],
-  ['no concern beside trouble of the worker', false, {}, { attention: 'forbidden' as const }],
+  ['that trouble is over', true, {}, { attention: 'forbidden' as const }],
+  ['a concern behind trouble', true, {}, { since: iso(now - hour), attention: 'orderNotFound' as const }],
+  ['an end after trouble', true, { terminal: true }, { attention: 'upstreamUnavailable' as const }],
 ])('a reading that shows %s is news to the run: %s', (_, isIt, found, shown) => {
   const reading = { status: 'Routing', rawStatus: 'Routing', terminal: false, details: null, ...found };
   const key = { account: toAccountName('a'), orderId: toOrderId('1'), attention: null, scheduledAt: null };
@@ -80,6 +82,15 @@ it.each([
 it('a pick-up may be late until a driver is there, and not after an unknown word or an end', () => {
   const before = [...rideStatuses, 'On hold'].filter(isBeforePickup);
   expect(before).toEqual(['Pending', 'Reserved', 'Unreserved', 'Routing', 'Confirmed']);
+});
+
+it.each(troubleCodes)('any reading is news to a run that shows trouble: %s', (attention) => {
+  const key = { account: toAccountName('a'), orderId: toOrderId('1'), attention, scheduledAt: iso(now + day) };
+  forAny(fc.constantFrom(...rideStatuses, 'On hold'), fc.nat(day), fc.boolean(), (status, ageMs, isWatched) => {
+    const look = { ...key, rawStatus: status, since: iso(now - ageMs), followedSince: iso(now - day) };
+    const reading = { status, rawStatus: status, terminal: false, details: { scheduledAt: key.scheduledAt } };
+    expect(isNews(reading, now, look, isWatched ? defaultWatch : noWatch)).toBe(true);
+  });
 });
 
 const codeOf = (about: OpenOrder, watch: Watch = defaultWatch) => concernOf(about, watch)?.code ?? null;

@@ -42,7 +42,7 @@ it('the Temporal UI gets call stack, handlers and trail of an open and of a comp
 /** The watch has the order, and no task is under way. */
 async function isAtRest(run: FollowHandle): Promise<boolean> {
   const last = (await eventsOf(run)).at(-1);
-  return (await isWatched(run)) && last?.workflowTaskCompletedEventAttributes != null;
+  return (await isWatched(run)) && last?.activityTaskScheduledEventAttributes?.activityType?.name === 'nextReading';
 }
 
 it('and of a run that was terminated, unless a signal had come that no task has brought it', async () => {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
 import { toAccountName, toOrderId } from '../../../src/domain/keys.js';
 import type { FollowRequest } from '../../../src/domain/order/input.js';
+import { nextReadingId } from '../../../src/domain/watch.js';
 import { followOrderId } from '../../../src/domain/workflow-ids.js';
 import { changeSeenSignal } from '../../../src/workflows/messages.js';
 import type { followOrder } from '../../../src/workflows/order/follow-order.js';
@@ -139,6 +140,43 @@ const orderPaths: Paths = {
     await handle.signal('followRequested', { followForMs: 1_000, reference: 7 as never });
     return await stopped(handle);
   }),
+  'order-of-which-polls-find-each-change': (stack) =>
+    completed(stack.follow('partner', stack.newOrder('partner', course), { notify })),
+  'order-whose-polls-and-reads-cross': whileDriving(async (handle, stack, orderId) => {
+    await isPending(handle, 'nextReading');
+    stack.sandbox.setFault({ kind: 'slow', delayMs: 1_500, orderId, times: 1 }); // a poll
+    stack.sandbox.setStatus('business', orderId, 'Waiting');
+    await sleep(500);
+    stack.sandbox.setStatus('business', orderId, 'CareReq');
+    await handle.executeUpdate('refreshOrder');
+    await sleep(2_000);
+    return await completes(stack, { handle, orderId });
+  }),
+  'order-whose-pending-read-an-operator-completes': whileDriving(async (handle, stack, orderId) => {
+    const complete = async (result: unknown): Promise<void> => {
+      await isPending(handle, 'nextReading');
+      await stack.client.activity.complete({ workflowId: handle.workflowId, activityId: nextReadingId }, result);
+    };
+    await complete('nothing that a run could read');
+    const attention = { code: 'forbidden', message: 'forbidden', since: '2026-11-30T08:00:00.000Z' };
+    const trouble = { kind: 'trouble', attention, notBefore: attention.since, reads: 0 };
+    await sleep(1_000);
+    await complete({ ...trouble, comparedWith: 'Pending' });
+    await sleep(1_000);
+    await complete({ ...trouble, comparedWith: 'Driving' });
+    await sleep(3_000); // a poll ends the trouble
+    return await completes(stack, { handle, orderId });
+  }),
+  async 'order-that-a-caller-moves'(stack) {
+    const orderId = randomUUID();
+    const script = [{ status: 'Driving', afterMs: 0 }];
+    stack.sandbox.addOrder({ interface: 'business', orderId, script, details: { scheduled_at: null } });
+    const handle = await stack.follow('business', orderId);
+    await isPending(handle, 'nextReading');
+    await handle.signal('followRequested', { scheduledAt: '2031-05-01T10:00:00Z' });
+    await sleep(1_000);
+    return await stopped(handle);
+  },
   async 'order-followed-again-after-stopped'(stack) {
     const { handle, orderId } = await driving(stack, { notify });
     await deliver(handle, deliveryOf('Driving'));

@@ -43,6 +43,16 @@ const reading = (draw: () => number): End => {
   return { result: { kind: 'reading', reading: read, at: '2026-05-01T08:00:00.000Z', reads: 1 } };
 };
 
+const finding = (draw: () => number): End => {
+  const comparedWith = pick(words, draw);
+  if (draw() < 0.1) return { result: 'no finding' };
+  const attention = { code: 'forbidden', message: 'forbidden', since: '2026-05-01T08:00:00.000Z' };
+  if (draw() < 0.2)
+    return { result: { kind: 'trouble', attention, notBefore: attention.since, reads: 0, comparedWith } };
+  const read = reading(draw) as { result: object };
+  return { result: { ...read.result, reads: 0, comparedWith, unchangedAt: null } };
+};
+
 const updateId = (draw: () => number): string => `u${Math.floor(draw() * 1e6)}`;
 
 const quiet = (asked: Promise<unknown>): void => void asked.catch(() => undefined);
@@ -64,9 +74,9 @@ const steps: readonly Step[] = [
   ...Array.from(
     { length: 3 },
     (): Step => ({
-      name: 'the watch takes the order',
-      isPossible: (names) => names.includes('watchOrder'),
-      take: ({ gates }) => gates.end('watchOrder', {}),
+      name: 'the watch has found something',
+      isPossible: (names) => names.includes('nextReading'),
+      take: ({ gates }, _, draw) => gates.end('nextReading', finding(draw)),
     }),
   ),
   {
@@ -78,7 +88,7 @@ const steps: readonly Step[] = [
     },
   },
   {
-    name: 'the watch has seen a change',
+    name: 'a watch of release 0.2.0 has seen a change',
     isPossible: () => true,
     take: ({ over }, handle) => over(handle.signal('changeSeen', { streak: null, unchangedAt: null })),
   },

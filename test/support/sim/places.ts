@@ -20,7 +20,7 @@ import { patient } from '../patience.js';
 import type { Place } from './courses.js';
 import { type AttemptOf, Gates } from './gates.js';
 
-const names = ['readOrder', 'watchOrder', 'notifyUrl'];
+const names = ['readOrder', 'nextReading', 'notifyUrl'];
 
 const attemptOf = ({ workflowExecution, activityId }: Info): AttemptOf => ({
   runId: workflowExecution?.runId ?? '',

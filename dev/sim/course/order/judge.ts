@@ -92,7 +92,9 @@ function deliveriesNotRead(course: OrderCourse): string[] {
   const { runs } = course;
   return acknowledgedOf(course).flatMap(({ delivery, at: acknowledgedAt }) => {
     const next = reads.find((read) => read >= acknowledgedAt);
-    if (next === undefined && runs.at(-1)?.status === 'COMPLETED') return [];
+    const last = runs.at(-1);
+    // The watch may poll an order once more after its end.
+    if (last?.status === 'COMPLETED' && (next ?? Number.POSITIVE_INFINITY) > (last.closedMs ?? 0)) return [];
     const due = calmFrom(course, acknowledgedAt, readWithinMs) + readWithinMs;
     if (next !== undefined && next <= due) return [];
     const found = next === undefined ? 'there was none' : `the next one was at ${at(course, next)}`;
