@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PollPorts, Polls } from '../../src/activities/watch/polls.js';
 import { createTurns } from '../../src/activities/watch/rates.js';
-import type { Shown } from '../../src/activities/watch/watched-order.js';
 import type { Account } from '../../src/domain/account.js';
 import { toAccountName, toOrderId } from '../../src/domain/keys.js';
 import { noWatch } from '../../src/domain/order/concern.js';
@@ -21,10 +20,6 @@ const account: Account = {
   },
   ...{ clientId: 'bench', clientSecret: 'bench', requestsPerSecond: 100_000, untracked: 'ignore' },
   ...{ poll: pollEvery(paceMs), watch: noWatch },
-};
-
-const shown: Shown = {
-  ...{ isOpen: true, isPending: true, runId: 'r', status: 'Driving', attention: null, isAnnounced: false },
 };
 
 /** The heap that the polls of an account hold for each order, after each was polled at least once, without garbage. No server runs. */
@@ -53,7 +48,7 @@ async function heapPerOrder(): Promise<number> {
       };
     },
     runs: {
-      readShown: async () => shown,
+      readShown: async () => ({ ...handedOver(0), isExact: true, isOpen: true, isPending: true }),
       complete: async () => true,
       readOrder: async () => null,
       changeSeen: async () => true,

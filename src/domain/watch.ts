@@ -20,6 +20,18 @@ export interface WatchOrderInput extends OrderLook {
   pushed: boolean;
 }
 
+/** Names the instant since which an order is followed in the memo of a run that continues another one. */
+export const followedSinceMemoField = 'followedSince';
+
+/** What Temporal itself shows of an order, without a worker. */
+export interface ShownOrder extends Omit<WatchOrderInput, 'account' | 'orderId'> {
+  /** False for a run of release 0.2.0, which shows neither when its status began nor a pick-up. Goes with 0.4.0. */
+  isExact: boolean;
+}
+
+/** The same of one in a list. */
+export type ListedOrder = WatchOrderInput & ShownOrder;
+
 /** The id of the activity `nextReading` in each run. The watch completes it by this id, and need not have seen it. */
 export const nextReadingId = 'watch';
 
@@ -118,6 +130,8 @@ export interface WatchPulse {
   since: string;
   /** The worker has stopped polling, and hands the watch over. */
   isLeft?: true;
+  /** Which order it would have polled after how many milliseconds. */
+  dueInMs?: Record<string, number>;
 }
 
 /** The same as Markdown for the Temporal UI. */

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, ConnectionLike, WorkflowExecutionInfo } from '@temporalio/client';
+import { defineSearchAttributeKey } from '@temporalio/common';
 import pMap from 'p-map';
 import { deadlineIn, type MonotonicClock, monotonicMs } from '../clock.js';
 import { type AttentionCode, concernCodes, troubleCodes } from '../domain/attention.js';
 import { FaretrailError } from '../domain/errors.js';
 import type { AccountName } from '../domain/keys.js';
-import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
+import { searchAttributeNames as names, quote, searchAttributeTypes } from '../domain/search-attribute-names.js';
 import { parkedDeliveryId } from '../domain/workflow-ids.js';
 import { grpcErrorOf, isGrpc } from './run-errors.js';
 
@@ -21,8 +22,9 @@ export class SearchAttributesError extends FaretrailError<SearchAttributesErrorC
   override readonly name = 'SearchAttributesError';
 }
 
-const wanted: readonly string[] = Object.values(names);
-const keyword = 2; // temporal.api.enums.v1.IndexedValueType
+const wanted = Object.entries(searchAttributeTypes).map(([name, type]) => ({ name, type }));
+type Wanted = (typeof wanted)[number];
+/** Their places are those of temporal.api.enums.v1.IndexedValueType. */
 const typeNames = ['Unspecified', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
 
 const callTimeoutMs = 10_000;
@@ -39,7 +41,7 @@ export async function ensureSearchAttributes(services: SearchAttributeServices, 
   const listed = await list(services, namespace);
   if (listed === 'denied') return checkByQuery(services, namespace);
   refuseOtherTypes(listed, namespace);
-  const missing = wanted.filter((name) => !(name in listed));
+  const missing = wanted.filter(({ name }) => !(name in listed));
   if (missing.length > 0) {
     await register(services, namespace, missing);
     await waitUntilListed(services, namespace, missing);
@@ -59,39 +61,39 @@ async function list(services: SearchAttributeServices, namespace: string): Promi
   }
 }
 
-async function register(services: SearchAttributeServices, namespace: string, names: string[]): Promise<void> {
-  const searchAttributes = Object.fromEntries(names.map((name) => [name, keyword]));
+async function register(services: SearchAttributeServices, namespace: string, missing: Wanted[]): Promise<void> {
+  const searchAttributes = Object.fromEntries(missing.map(({ name, type }) => [name, typeNames.indexOf(type)]));
   try {
     await call(services, () => services.operatorService.addSearchAttributes({ namespace, searchAttributes }));
   } catch (error) {
     // Another worker has just registered it; the list will show it.
     if (isGrpc(error, 'ALREADY_EXISTS')) return;
-    throw missingError(namespace, names, error);
+    throw missingError(namespace, missing, error);
   }
 }
 
-async function waitUntilListed(services: SearchAttributeServices, namespace: string, names: string[]): Promise<void> {
+async function waitUntilListed(services: SearchAttributeServices, namespace: string, missing: Wanted[]): Promise<void> {
   const deadline = monotonicMs() + visibleWithinMs;
   for (;;) {
     const listed = await list(services, namespace);
-    if (listed === 'denied' || names.every((name) => name in listed)) return;
-    if (monotonicMs() > deadline) throw missingError(namespace, names);
+    if (listed === 'denied' || missing.every(({ name }) => name in listed)) return;
+    if (monotonicMs() > deadline) throw missingError(namespace, missing);
     await sleep(lookAgainMs);
   }
 }
 
 /** A visibility query with an unknown name is refused, and counting needs no more rights than showing runs. */
 async function checkByQuery(services: SearchAttributeServices, namespace: string): Promise<boolean> {
-  const missing: string[] = [];
-  for (const name of wanted) {
+  const missing: Wanted[] = [];
+  for (const one of wanted) {
     try {
       await call(services, () =>
-        services.workflowService.countWorkflowExecutions({ namespace, query: `${name} IS NULL` }),
+        services.workflowService.countWorkflowExecutions({ namespace, query: `${one.name} IS NULL` }),
       );
     } catch (error) {
       if (isDenial(error)) return false;
       if (!isGrpc(error, 'INVALID_ARGUMENT')) throw toNamespaceError(error, namespace);
-      missing.push(name);
+      missing.push(one);
     }
   }
   if (missing.length > 0) throw missingError(namespace, missing);
@@ -99,27 +101,29 @@ async function checkByQuery(services: SearchAttributeServices, namespace: string
 }
 
 function refuseOtherTypes(listed: Listed, namespace: string): void {
-  const mistyped = wanted.filter((name) => name in listed && listed[name] !== keyword);
+  const typeOf = (name: string): string => typeNames[listed[name] ?? 0] ?? 'unknown type';
+  const mistyped = wanted.filter(({ name, type }) => name in listed && typeOf(name) !== type);
   if (mistyped.length === 0) return;
-  const found = mistyped.map((name) => `${name} (${typeNames[listed[name] ?? 0] ?? 'unknown type'})`).join(', ');
+  const found = mistyped.map(({ name, type }) => `${name} of type ${typeOf(name)} instead of ${type}`).join(', ');
   throw new SearchAttributesError(
     'SearchAttributesMistyped',
-    `search attributes of namespace "${namespace}" must be of type Keyword, but found ${found}; ` +
+    `namespace "${namespace}" has search attributes of other types: ${found}; ` +
       'remove them or use another namespace. To remove: ' +
       `temporal operator search-attribute remove --namespace ${namespace} ${nameFlags(mistyped)}`,
   );
 }
 
-function missingError(namespace: string, names: readonly string[], cause?: unknown): SearchAttributesError {
+function missingError(namespace: string, missing: readonly Wanted[], cause?: unknown): SearchAttributesError {
+  const create = `temporal operator search-attribute create --namespace ${namespace}`;
+  const flags = missing.map(({ name, type }) => `--name ${name} --type ${type}`).join(' ');
   return new SearchAttributesError(
     'SearchAttributesMissing',
-    `namespace "${namespace}" lacks search attributes, and adding them failed; run: ` +
-      `temporal operator search-attribute create --namespace ${namespace} ${nameFlags(names)} --type Keyword`,
+    `namespace "${namespace}" lacks search attributes, and adding them failed; run: ${create} ${flags}`,
     { cause },
   );
 }
 
-const nameFlags = (names: readonly string[]): string => names.map((name) => `--name ${name}`).join(' ');
+const nameFlags = (mistyped: readonly Wanted[]): string => mistyped.map(({ name }) => `--name ${name}`).join(' ');
 
 function toNamespaceError(error: unknown, namespace: string): unknown {
   if (!isGrpc(error, 'NOT_FOUND')) return error;
@@ -153,6 +157,12 @@ export const attributeOf = (
   name: keyof typeof names,
 ): string | undefined => searchAttributes[names[name]]?.[0] as string | undefined;
 
+/** The same of one that holds an instant: ISO 8601 in UTC, or null. */
+export const instantOf = (
+  { typedSearchAttributes }: Pick<WorkflowExecutionInfo, 'typedSearchAttributes'>,
+  name: keyof typeof names,
+): string | null => typedSearchAttributes.get(defineSearchAttributeKey(names[name], 'DATETIME'))?.toISOString() ?? null;
+
 /** The runs of a task queue that are open and meet these conditions. */
 export const openRuns = (taskQueue: string, ...conditions: (string | undefined)[]): string =>
   allOf(`TaskQueue = ${quote(taskQueue)}`, isRunning, ...conditions);
@@ -177,24 +187,29 @@ export const runsQuery = (workflowType: string, { account, status, running }: Ru
     status && `${names.status} = ${quote(status)}`,
   );
 
-const listWithinMs = 30_000;
+const pageWithinMs = 30_000;
 /** A page of the server holds no more. */
 const pageSize = 1_000;
 
-/** What `read` makes of these runs, without nulls. */
-export async function listOpen<T>(
+/** What `read` makes of these runs, without nulls, page by page: a list of very many takes minutes. */
+export async function* listOpen<T>(
   client: Client,
   { taskQueue, condition }: { taskQueue: string; condition: string },
   read: (info: WorkflowExecutionInfo) => T | null,
-): Promise<T[]> {
-  const found: T[] = [];
-  await client.withDeadline(deadlineIn(listWithinMs), async () => {
-    for await (const info of client.workflow.list({ query: openRuns(taskQueue, condition), pageSize })) {
-      const one = read(info);
-      if (one !== null) found.push(one);
-    }
-  });
-  return found;
+): AsyncGenerator<T[]> {
+  const runs = client.workflow.list({ query: openRuns(taskQueue, condition), pageSize })[Symbol.asyncIterator]();
+  const nextRun = () => client.withDeadline(deadlineIn(pageWithinMs), () => runs.next());
+  let page: T[] = [];
+  let seen = 0;
+  for (let next = await nextRun(); !next.done; next = await nextRun()) {
+    const one = read(next.value);
+    if (one !== null) page.push(one);
+    seen += 1;
+    if (seen % pageSize > 0) continue;
+    yield page;
+    page = [];
+  }
+  yield page;
 }
 
 /** What a look at runs needs. */

@@ -1,49 +1,66 @@
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import type { WatchPort } from '../activities/index.js';
 import { deadlineIn, instantIn, type MonotonicClock, monotonicMs, type WallClock, wallMs } from '../clock.js';
 import { attentionCodes } from '../domain/attention.js';
+import { readInstant } from '../domain/instant.js';
 import type { AccountName } from '../domain/keys.js';
 import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import { accountQueueOf } from '../domain/task-queues.js';
-import { type AccountWatchInput, nextReadingId, type WatchOrderInput, type WatchPulse } from '../domain/watch.js';
+import {
+  type AccountWatchInput,
+  followedSinceMemoField,
+  type ListedOrder,
+  nextReadingId,
+  type ShownOrder,
+  type WatchPulse,
+} from '../domain/watch.js';
 import { accountWatchId, followOrderId, fromFollowOrderId, subscriptionId } from '../domain/workflow-ids.js';
 import { changeSeenSignal, changesCountedSignal, watchedOrderQuery, watchToldSignal } from '../workflows/messages.js';
 import { type PausedActivity, pausedActivities, pausedText } from './paused-activities.js';
 import { completeActivity, decodeAll, runOf } from './runs.js';
 import { startServing } from './starts.js';
-import { attributeOf, followedQuery, isOfAccount, type Looking, listOpen } from './visibility.js';
+import { attributeOf, followedQuery, instantOf, isOfAccount, type Looking, listOpen } from './visibility.js';
 
 const withinMs = 5_000;
 /** The run may have to be replayed, with many others. */
 const answerWithinMs = 10_000;
 
-/** What the search attributes of an order say. */
-const shownOf = (run: Parameters<typeof attributeOf>[0]) => ({
-  status: attributeOf(run, 'status') ?? null,
-  attention: attentionCodes.find((code) => code === attributeOf(run, 'attention')) ?? null,
-  isAnnounced: attributeOf(run, 'seenBy') === 'delivery',
-});
+function shownOf(
+  run: Pick<WorkflowExecutionInfo, 'searchAttributes' | 'typedSearchAttributes' | 'memo' | 'startTime'>,
+): ShownOrder {
+  const since = instantOf(run, 'since');
+  const startedAt = run.startTime.toISOString();
+  const followedSince = readInstant(run.memo?.[followedSinceMemoField]) ?? startedAt;
+  return {
+    rawStatus: attributeOf(run, 'status') ?? null,
+    attention: attentionCodes.find((code) => code === attributeOf(run, 'attention')) ?? null,
+    pushed: attributeOf(run, 'seenBy') === 'delivery',
+    since: since ?? startedAt,
+    scheduledAt: instantOf(run, 'pickup'),
+    // A run that was reset starts anew.
+    followedSince: since !== null && since < followedSince ? since : followedSince,
+    isExact: since !== null,
+  };
+}
 
 /** Temporal, as the watches of this process need it. */
 export function createWatchPort(client: Client, taskQueue: string): WatchPort {
   const countProcesses = createProcessCount((queue) => pollersOf(client, queue));
   return {
-    async list(account) {
+    list(account) {
       const condition = `WorkflowType = 'followOrder' AND ${names.account} = ${quote(account)}`;
-      return await listOpen<WatchOrderInput>(client, { taskQueue, condition }, (info) => {
+      return listOpen<ListedOrder>(client, { taskQueue, condition }, (info) => {
         const key = fromFollowOrderId(info.workflowId);
-        const { status: rawStatus, attention, isAnnounced: pushed } = shownOf(info);
-        const since = info.startTime.toISOString();
-        if (!key || rawStatus === null) return null; // before its first read the run itself asks
-        return { ...key, rawStatus, attention, pushed, since, followedSince: since, scheduledAt: null };
+        const shown = shownOf(info);
+        return key && shown.rawStatus !== null ? { ...key, ...shown } : null; // before its first read the run itself asks
       });
     },
 
     async readShown(key) {
       const found = await runOf(client, followOrderId(key)).find({ withinMs });
-      const shown = shownOf(found ?? { searchAttributes: {} });
-      const isPending = (found?.raw.pendingActivities ?? []).some(({ activityId }) => activityId === nextReadingId);
-      return { ...shown, isOpen: found?.isOpen ?? false, runId: found?.runId ?? '', isPending };
+      if (!found) return null;
+      const isPending = (found.raw.pendingActivities ?? []).some(({ activityId }) => activityId === nextReadingId);
+      return { ...shownOf(found), isOpen: found.isOpen, isPending };
     },
 
     complete: (key, found) =>

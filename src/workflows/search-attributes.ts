@@ -13,14 +13,34 @@ export const rideStatusKey = defineSearchAttributeKey(searchAttributeNames.statu
 export const rideSeenByKey = defineSearchAttributeKey(searchAttributeNames.seenBy, 'KEYWORD');
 /** The code of the attention; unset when there is none. */
 export const rideAttentionKey = defineSearchAttributeKey(searchAttributeNames.attention, 'KEYWORD');
+/** When the run found the status. */
+export const rideSinceKey = defineSearchAttributeKey(searchAttributeNames.since, 'DATETIME');
+/** The pick-up; unset when none is known. */
+export const ridePickupKey = defineSearchAttributeKey(searchAttributeNames.pickup, 'DATETIME');
 
-type KeywordKey = typeof rideAccountKey;
+type AttributeToWrite =
+  | { key: typeof rideAccountKey; value: string | null }
+  | { key: typeof ridePickupKey; value: Date | null };
 
-/** Writes those attributes that change: each write is an event. Null unsets. */
-export function writeAttributes(wanted: { key: KeywordKey; value: string | null }[]): void {
-  const { typedSearchAttributes: shown } = workflowInfo();
-  const changed = wanted.filter(({ key, value }) => (shown.get(key) ?? null) !== value);
+/** Writes those attributes that change, in one event. Null unsets. */
+export function writeAttributes(wanted: readonly AttributeToWrite[]): void {
+  const changed = wanted.filter(isChanged);
   if (changed.length > 0) upsertSearchAttributes(changed);
+}
+
+function isChanged({ key, value }: AttributeToWrite): boolean {
+  const shown = workflowInfo().typedSearchAttributes.get<'KEYWORD' | 'DATETIME'>(key) ?? null;
+  return shown?.valueOf() !== value?.valueOf();
+}
+
+/** The server stores no instant outside of these years, and an upsert with one would fail its workflow task without end. */
+const storedFrom = Date.UTC(1970, 0);
+const storedUntil = Date.UTC(9999, 11);
+
+/** An ISO instant as the value of an attribute; null for none, and for one that the server cannot store. */
+export function toAttribute(instant: string | null): Date | null {
+  const ms = instant === null ? Number.NaN : Date.parse(instant);
+  return ms >= storedFrom && ms <= storedUntil ? new Date(ms) : null;
 }
 
 /** Lists the run among those that need a person, or no longer. */

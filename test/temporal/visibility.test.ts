@@ -8,9 +8,17 @@ import {
   type SearchAttributeServices,
 } from '../../src/temporal/visibility.js';
 
-const names = ['RideAccount', 'RideStatus', 'RideSeenBy', 'RideAttention'];
-const allKeywords = Object.fromEntries(names.map((name) => [name, 2]));
-const create = `temporal operator search-attribute create --namespace rides ${names.map((name) => `--name ${name}`).join(' ')} --type Keyword`;
+const keyword = 2;
+const datetime = 6;
+const all = {
+  ...{ RideAccount: keyword, RideStatus: keyword, RideSeenBy: keyword, RideAttention: keyword },
+  ...{ RideSince: datetime, RidePickup: datetime },
+};
+const create = [
+  'temporal operator search-attribute create --namespace rides',
+  ...['RideAccount', 'RideStatus', 'RideSeenBy', 'RideAttention'].map((name) => `--name ${name} --type Keyword`),
+  ...['RideSince', 'RidePickup'].map((name) => `--name ${name} --type Datetime`),
+].join(' ');
 
 const grpcError = (code: number) => Object.assign(new Error(`code ${code}`), { code, details: '', metadata: {} });
 const listing = (customAttributes: Record<string, number>) => async () => ({ customAttributes });
@@ -37,27 +45,27 @@ const check = (server: FakeServer) => ensureSearchAttributes(services(server), '
 
 it('a worker registers the search attributes that are missing, and waits until the server lists them', async () => {
   let looks = 0;
-  const registered: Record<string, number> = { RideStatus: 2 };
+  const registered: Record<string, number> = { RideStatus: keyword };
   const result = await check({
-    list: async () => ({ customAttributes: ++looks > 2 ? { ...registered } : { RideStatus: 2 } }),
+    list: async () => ({ customAttributes: ++looks > 2 ? { ...registered } : { RideStatus: keyword } }),
     add: async (attributes) => Object.assign(registered, attributes),
   });
   expect(result).toBe(true);
-  expect(registered).toEqual(allKeywords);
+  expect(registered).toEqual(all);
   expect(looks).toBe(3);
 });
 
 it('a worker goes on when another worker has registered the search attributes meanwhile', async () => {
   let known = {};
   const add = () => {
-    known = allKeywords;
+    known = all;
     return Promise.reject(grpcError(6));
   };
   expect(await check({ list: async () => ({ customAttributes: known }), add })).toBe(true);
 });
 
 it.each<[string, FakeServer, boolean]>([
-  ['checked by the list that holds them', { list: listing({ ...allKeywords, Other: 1 }) }, true],
+  ['checked by the list that holds them', { list: listing({ ...all, Other: 1 }) }, true],
   ['checked by a query where the server does not list them', { count: async () => ({}) }, true],
   ['not checked where the server allows neither', {}, false],
 ])('search attributes are %s', async (_, server, isChecked) => {
@@ -65,8 +73,9 @@ it.each<[string, FakeServer, boolean]>([
 });
 
 const rejects = (code: number) => () => Promise.reject(grpcError(code));
-const mistyped = listing({ ...allKeywords, RideStatus: 1 });
-const remove = /RideStatus \(Text\).*remove --namespace rides --name RideStatus/;
+const mistyped = listing({ ...all, RideStatus: 1, RideSince: keyword });
+const remove =
+  /RideStatus of type Text instead of Keyword, RideSince of type Keyword.*remove --namespace rides --name RideStatus/;
 it.each<[string, FakeServer, number | string, string | RegExp]>([
   ['an attribute of another type', { list: mistyped }, 'SearchAttributesMistyped', remove],
   ['attributes that the worker may not register', { list: listing({}) }, 'SearchAttributesMissing', create],

@@ -6,11 +6,13 @@ import {
   type Headers,
   mapFromPayloads,
   type ProtoFailure,
+  type SearchAttributePair,
   TemporalFailure,
   TypedSearchAttributes,
   WorkflowExecutionAlreadyStartedError,
 } from '@temporalio/common';
 import type { WorkflowInfo, WorkflowInterceptors, WorkflowInterceptorsFactory } from '@temporalio/workflow';
+import { searchAttributeTypes } from '../../../src/domain/search-attribute-names.js';
 import { payloadConverter } from '../../../src/sealing/payload-converter.js';
 import { failureConverter } from '../../../src/sealing/plain-failures.js';
 import type { Command, DoUpdate, InitializeWorkflow, Job, Resolution, SignalWorkflow } from './activation.js';
@@ -285,11 +287,17 @@ export class Run {
   }
 }
 
+const types: Readonly<Record<string, string>> = searchAttributeTypes;
+
 function infoOf(runId: string, started: InitializeWorkflow): WorkflowInfo {
   const { workflowId, workflowType, startedAtMs, firstExecutionRunId, continuedFromExecutionRunId, taskQueue } =
     started;
-  const pairs = Object.entries(valuesByName(started.searchAttributes)).flatMap(([name, value]) =>
-    typeof value === 'string' ? [{ key: { name, type: 'KEYWORD' as const }, value }] : [],
+  const pairs = Object.entries(valuesByName(started.searchAttributes)).flatMap(
+    ([name, value]): SearchAttributePair[] => {
+      if (typeof value !== 'string') return [];
+      if (types[name] === 'Datetime') return [{ key: { name, type: 'DATETIME' }, value: new Date(value) }];
+      return [{ key: { name, type: 'KEYWORD' }, value }];
+    },
   );
   const info = {
     workflowId,

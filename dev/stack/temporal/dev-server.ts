@@ -1,6 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { searchAttributeNames } from '../../../src/domain/search-attribute-names.js';
+import { Connection } from '@temporalio/client';
+import { searchAttributeTypes } from '../../../src/domain/search-attribute-names.js';
+import { ensureSearchAttributes } from '../../../src/temporal/visibility.js';
 import { freePort } from './free-port.js';
 import { openReadiness } from './readiness.js';
 import { ServerFailed, type ServerProcess, startServerProcess } from './server-process.js';
@@ -58,7 +60,6 @@ const ownDynamicConfig = {
 /** Fast, and durable when the process is killed; not always when the machine loses its power. */
 const pragmas = { journal_mode: 'WAL', synchronous: 'NORMAL' };
 
-const searchAttributes = Object.values(searchAttributeNames);
 const readyByDefaultMs = 30_000;
 const attempts = 3; // another process may take a free port before the server opens it, and the server picks five more ports
 
@@ -88,6 +89,10 @@ async function startOnce(options: DevServerOptions): Promise<DevServer> {
   const env = { ...process.env, ...options.env };
   const starting = startServerProcess(options.program, args, { isUp: readiness.isReady, upWithinMs, env });
   const { pid, ended, stop, kill } = await starting.finally(readiness.close);
+  await addSearchAttributes(address, namespace).catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
   const uiUrl = uiPort === undefined ? undefined : `http://${ip}:${uiPort}`;
   const metricsUrl = metricsPort === undefined ? undefined : `http://${ip}:${metricsPort}/metrics`;
   return { address, namespace, uiUrl, metricsUrl, pid, databaseFile, ended, stop, kill };
@@ -95,7 +100,13 @@ async function startOnce(options: DevServerOptions): Promise<DevServer> {
 
 /** Asks whether such a server is ready. */
 export const devServerReadiness = (address: string, namespace = 'default') =>
-  openReadiness({ address, namespace, searchAttributes });
+  openReadiness({ address, namespace, searchAttributes: [] });
+
+/** The server makes them only with the namespace: a database that an earlier release has left may lack some. */
+async function addSearchAttributes(address: string, namespace: string): Promise<void> {
+  const connection = await Connection.connect({ address });
+  await ensureSearchAttributes(connection, namespace).finally(() => connection.close());
+}
 
 interface Chosen {
   databaseFile: string;
@@ -122,7 +133,7 @@ export function devServerArgs({
     ...['--db-filename', databaseFile],
     ...(metricsPort === undefined ? [] : ['--metrics-port', String(metricsPort)]),
     ...Object.entries(pragmas).flatMap(([name, value]) => ['--sqlite-pragma', `${name}=${value}`]),
-    ...searchAttributes.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
+    ...Object.entries(searchAttributeTypes).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
     ...settings.flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${value}`]),
   ];
 }

@@ -1,17 +1,23 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Account } from '../../domain/account.js';
 import { iso } from '../../domain/instant.js';
-import type { AccountName } from '../../domain/keys.js';
+import type { AccountName, OrderId } from '../../domain/keys.js';
 import type { ChangeCounts } from '../../domain/subscription/state.js';
-import { pollsPerSecond, type WatchOrderInput, type WatchPulse, type WatchTold } from '../../domain/watch.js';
+import {
+  type ListedOrder,
+  pollsPerSecond,
+  type WatchOrderInput,
+  type WatchPulse,
+  type WatchTold,
+} from '../../domain/watch.js';
 import { type PollPorts, Polls } from './polls.js';
 import { createTurns, createUsage, type Turns, type Usage } from './rates.js';
 import type { WatchedRuns } from './watched-order.js';
 
 /** Temporal, as the watches of a process need it. */
 export interface WatchPort extends WatchedRuns {
-  /** The live orders of an account by visibility, which may lag and knows only status, attention and how the change was found. */
-  list(account: AccountName): Promise<WatchOrderInput[]>;
+  /** The live orders of an account by visibility, which may lag, page by page. */
+  list(account: AccountName): AsyncIterable<ListedOrder[]>;
   /** Starts the run of the watch, or joins the open one. */
   start(account: AccountName): Promise<void>;
   tell(account: AccountName, told: WatchTold): Promise<void>;
@@ -39,6 +45,13 @@ export interface WatchProcess {
   lists: Turns;
   /** For questions to runs, which may have to be replayed. */
   asks: Turns;
+}
+
+/** What is known of the process that had the watch before. */
+export interface HoldBefore {
+  /** It polls no more. */
+  isOver: boolean;
+  dueInMs: NonNullable<WatchPulse['dueInMs']>;
 }
 
 /** The ports of one watch. */
@@ -71,6 +84,8 @@ export class Hold {
   readonly #idleMs: number;
   readonly #ending = new AbortController();
   readonly #since: string;
+  /** When the process before would have polled which order, by the monotonic clock, until all orders were listed. */
+  #dues: ReadonlyMap<string, number>;
   readonly #served: Promise<{ stop(): Promise<void> }>;
   /** Reads of runs. */
   readonly #heardOf: Usage;
@@ -81,8 +96,7 @@ export class Hold {
   #countedFrom: string;
   #ended: Promise<void> | undefined;
 
-  /** `isHandedOver`: no other process polls any more. */
-  constructor(account: Account, ports: HoldPorts, pace: WatchPace, process: WatchProcess, isHandedOver: boolean) {
+  constructor(account: Account, ports: HoldPorts, pace: WatchPace, process: WatchProcess, before: HoldBefore) {
     const { now, monotonic, runs, usage, warn, serve } = ports;
     const { name } = account;
     this.account = account;
@@ -90,12 +104,13 @@ export class Hold {
     this.#process = process;
     this.#idleMs = pace.idle;
     this.#since = iso(now());
+    this.#dues = new Map(Object.entries(before.dueInMs).map(([orderId, inMs]) => [orderId, monotonic() + inMs]));
     this.#countedFrom = this.#since;
     this.#hadOrdersAt = monotonic();
     this.#heardOf = createUsage(monotonic);
     // What this process sends other processes send, too, each as much; and hints and new orders tell of reads wherever they are made.
     const used = (): number => Math.max(usage.perSecond(name) * this.#processes, this.#heardOf.perSecond(name));
-    const overlapsUntil = isHandedOver ? monotonic() : monotonic() + overlapMs;
+    const overlapsUntil = before.isOver ? monotonic() : monotonic() + overlapMs;
     const isOnlyOne = (): boolean => process.isSure() && monotonic() >= overlapsUntil;
     const rate = () => pollsPerSecond(account.requestsPerSecond, { used: used(), isOnlyOne: isOnlyOne() });
     const onHint = (): void => this.#heardOf.count(name);
@@ -158,10 +173,15 @@ export class Hold {
     const { lists } = this.#process;
     while (!lists.take()) await this.#pause(lists.waitMs());
     const startedAt = monotonic();
-    const orders = await runs.list(this.account.name);
-    if (this.isEnding) return;
-    await this.polls.adopt(orders, startedAt - settleMs);
-    if (orders.length === 0) this.#listedEmptyAt = startedAt;
+    const listed = new Set<OrderId>();
+    for await (const page of runs.list(this.account.name)) {
+      if (this.isEnding) return;
+      this.polls.adopt(page, this.#dues);
+      for (const { orderId } of page) listed.add(orderId);
+    }
+    this.#dues = new Map();
+    await this.polls.dropOthers(listed, startedAt - settleMs);
+    if (listed.size === 0) this.#listedEmptyAt = startedAt;
   }
 
   async #tellCounts(): Promise<void> {

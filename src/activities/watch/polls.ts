@@ -7,12 +7,12 @@ import type { OrderId } from '../../domain/keys.js';
 import { isSameStatus } from '../../domain/order/status.js';
 import type { OrderReading } from '../../domain/order/trail.js';
 import type { OrderCounts } from '../../domain/subscription/state.js';
-import type { WatchOrderInput } from '../../domain/watch.js';
+import type { ListedOrder, WatchOrderInput } from '../../domain/watch.js';
 import { toReadTrouble } from '../looking.js';
 import type { OrderReader } from '../order.js';
 import { type AccountTrouble, createAccountTrouble } from './account-trouble.js';
 import type { Turns } from './rates.js';
-import { WatchedOrder, type WatchedRuns, type WatchParts } from './watched-order.js';
+import { type TakenOver, WatchedOrder, type WatchedRuns, type WatchParts } from './watched-order.js';
 
 /** What the metrics count of polls. */
 export interface PollEvents {
@@ -44,6 +44,8 @@ const longestRestMs = 1_000;
 const mostBehindMs = 60_000;
 /** The most polls in flight. */
 const mostInFlight = 64;
+/** A heartbeat must stay well below the 2 MB that a server takes. */
+const mostHandedOver = 10_000;
 /** The slowest answers of the service. A poll that takes longer counts as late. */
 const slowestAnswerMs = 20_000;
 
@@ -103,25 +105,34 @@ export class Polls {
   /** A run hands over its order. False: it is here already. */
   add(shown: WatchOrderInput): boolean {
     const isNew = !this.#orders.has(shown.orderId);
-    this.#enter(shown, true);
+    this.#enter(shown);
     return isNew;
   }
 
-  /**
-   * Adopts the listed orders. Drops other orders, unless their run is open or they were added after `settledAt`
-   * (monotonic).
-   */
-  async adopt(listed: readonly WatchOrderInput[], settledAt: number): Promise<void> {
-    const names = new Set(listed.map(({ orderId }) => orderId));
-    for (const shown of listed) {
+  /** Adopts the orders of a list. `dues`: when the process before would have polled them, by the monotonic clock. */
+  adopt(listed: readonly ListedOrder[], dues: ReadonlyMap<string, number>): void {
+    for (const { isExact, ...shown } of listed) {
       const known = this.#orders.get(shown.orderId);
-      if (!known) this.#enter(shown, false);
+      if (!known) this.#enter(shown, { isExact, due: dues.get(shown.orderId) });
       else known.isDoubtful ||= !isSameStatus(known.shown.rawStatus, shown.rawStatus);
     }
+  }
+
+  /** Drops the orders that no list shows, unless their run is open or they were added after `settledAt` (monotonic). */
+  async dropOthers(listed: ReadonlySet<OrderId>, settledAt: number): Promise<void> {
     for (const [orderId, order] of this.#orders) {
-      if (names.has(orderId) || order.addedAt > settledAt) continue;
-      if (!(await this.#ports.runs.readShown(order.shown)).isOpen) this.#drop(order);
+      if (listed.has(orderId) || order.addedAt > settledAt) continue;
+      const run = await this.#ports.runs.readShown(order.shown);
+      if (!run?.isOpen) this.#drop(order);
     }
+  }
+
+  /** For the process that takes the watch over: when it has to poll which order. Of very many orders those that are due first. */
+  dueInMs(): Record<string, number> {
+    const at = this.#ports.monotonic();
+    const dues = [...this.#orders].map(([orderId, { due }]) => [orderId, Math.round(due - at)] as const);
+    if (dues.length > mostHandedOver) dues.sort(([, a], [, b]) => a - b);
+    return Object.fromEntries(dues.slice(0, mostHandedOver));
   }
 
   get size(): number {
@@ -161,8 +172,8 @@ export class Polls {
     });
   }
 
-  #enter(shown: WatchOrderInput, isExact: boolean): void {
-    const order = new WatchedOrder(shown, isExact, this.#parts, this.#orders.get(shown.orderId));
+  #enter(shown: WatchOrderInput, taken?: TakenOver): void {
+    const order = new WatchedOrder(shown, this.#parts, taken, this.#orders.get(shown.orderId));
     this.#orders.set(shown.orderId, order);
     this.#put(order, order.due);
   }

@@ -1,6 +1,5 @@
 import { type MonotonicClock, type WallClock, wallOffsetMs } from '../../clock.js';
 import type { Account } from '../../domain/account.js';
-import type { AttentionCode } from '../../domain/attention.js';
 import type { ReadTrouble } from '../../domain/failure-streak.js';
 import { iso, readInstant, toEpoch } from '../../domain/instant.js';
 import { jitterShare, nextReadMs } from '../../domain/order/cadence.js';
@@ -9,28 +8,21 @@ import { isSameStatus } from '../../domain/order/status.js';
 import type { OrderReading } from '../../domain/order/trail.js';
 import { msToSignal, withSignal } from '../../domain/signal-pace.js';
 import type { OrderCounts } from '../../domain/subscription/state.js';
-import type { NextFinding, SeenChange, WatchOrderInput } from '../../domain/watch.js';
+import type { NextFinding, SeenChange, ShownOrder, WatchOrderInput } from '../../domain/watch.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
 import { createSteadyStreak, type SteadyStreak } from './steady-streak.js';
 
 /** What the run of an order shows now. */
-export interface Shown {
+export interface Shown extends ShownOrder {
   isOpen: boolean;
-  /** Empty if there is none. */
-  runId: string;
-  /** Null before the first read. */
-  status: string | null;
-  attention: AttentionCode | null;
-  /** Did a delivery lead to the status? */
-  isAnnounced: boolean;
   /** Does it have a pending read? */
   isPending: boolean;
 }
 
 /** The runs that follow orders, as the watch needs them. */
 export interface WatchedRuns extends EarlierRuns {
-  /** What the run shows, from the run itself; needs no worker. A run that Temporal has forgotten is not open. */
-  readShown(key: FollowOrderKey): Promise<Shown>;
+  /** What the run shows, from the run itself; needs no worker. Null: Temporal has forgotten the run. */
+  readShown(key: FollowOrderKey): Promise<Shown | null>;
   /** Completes the pending read of the run. False: it has none. */
   complete(key: FollowOrderKey, found: NextFinding): Promise<boolean>;
 }
@@ -67,10 +59,17 @@ const afterTellingMs = 5_000;
 /** A run that is slow to act on a finding gets the same one once in this time. */
 const tellAgainMs = 60_000;
 
+/** How an order came to the watch that its run has not handed over. */
+export interface TakenOver {
+  isExact: boolean;
+  /** When the process before would have polled it, by the monotonic clock. */
+  due: number | undefined;
+}
+
 /** One order on watch: what its run shows, as far as the watch knows. */
 export class WatchedOrder {
   readonly #parts: WatchParts;
-  /** Is `shown` from the run? Visibility knows neither when a status began nor a pick-up time. */
+  /** Does `shown` hold all that its run knows? Not of a run of release 0.2.0 that was listed. */
   #isExact: boolean;
   /** When a poll last found what the run shows, as an instant. */
   #unchangedAt: number | null;
@@ -93,16 +92,17 @@ export class WatchedOrder {
   /** When to poll it, by the monotonic clock. */
   due: number;
 
-  constructor(shown: WatchOrderInput, isExact: boolean, parts: WatchParts, before?: WatchedOrder) {
+  /** Without `taken` the run has just handed it over. */
+  constructor(shown: WatchOrderInput, parts: WatchParts, taken?: TakenOver, before?: WatchedOrder) {
     this.#parts = parts;
     this.shown = shown;
-    this.#isExact = isExact;
+    this.#isExact = taken?.isExact ?? true;
     this.addedAt = parts.monotonic();
     this.#offsetMs = wallOffsetMs(parts);
     this.#streak = createSteadyStreak(parts);
-    this.#unchangedAt = isExact ? parts.now() : null;
-    // Nobody knows when an order that is taken over was read last. In random order, or the same ones would come last each time.
-    this.due = isExact ? this.nextDue() : this.addedAt - parts.random() * 1_000;
+    this.#unchangedAt = taken ? null : parts.now();
+    // If nobody knows when it was read last: at once, in random order, or the same ones would come last each time.
+    this.due = taken ? (taken.due ?? this.addedAt - parts.random() * 1_000) : this.nextDue();
     if (before) this.#succeed(before);
   }
 
@@ -135,10 +135,10 @@ export class WatchedOrder {
   /** Tells the run what a poll has found, if it shows something else. */
   async compare(reading: OrderReading): Promise<Found> {
     this.#streak.end();
-    if (!this.#isExact && (await this.#isUnsure(reading))) return 'unchanged';
     // A run that has moved meanwhile may have left the status at which the order is again.
-    const mayHaveMoved = this.#told !== null || this.isDoubtful || this.shown.pushed;
-    if (mayHaveMoved && !(await this.#update()).isOpen) return this.#end(reading);
+    const mayHaveMoved = this.#told !== null || this.isDoubtful || (this.shown.pushed && this.#isOther(reading));
+    if (mayHaveMoved && !(await this.#update())?.isOpen) return this.#end(reading);
+    if (!this.#isExact && (await this.#isUnsure(reading))) return 'unchanged';
     if (this.#isOther(reading)) return await this.#tellReading(reading);
     this.#told = null;
     this.#unchangedAt = this.#parts.now();
@@ -184,16 +184,19 @@ export class WatchedOrder {
   }
 
   /** Asks the run what it shows. */
-  async #update(): Promise<Shown> {
+  async #update(): Promise<Shown | null> {
     const { runs, counts } = this.#parts;
     const { shown } = this;
     const run = await runs.readShown(shown);
-    const { status: rawStatus, attention, isAnnounced } = run;
+    if (run === null) return null;
+    const { rawStatus, attention, pushed, since, scheduledAt, followedSince, isExact } = run;
     const hasMoved = !isSameStatus(rawStatus, shown.rawStatus);
-    if (hasMoved && isAnnounced) counts.delivered += 1;
-    const since = hasMoved ? iso(this.#steadyNow()) : shown.since;
-    this.shown = { ...shown, rawStatus, attention, since, pushed: isAnnounced && (shown.pushed || hasMoved) };
-    this.#isAnnounced = isAnnounced;
+    if (hasMoved && pushed) counts.delivered += 1;
+    this.shown = { ...shown, rawStatus, attention, pushed };
+    if (isExact) Object.assign(this.shown, { since, scheduledAt, followedSince });
+    else if (hasMoved) this.shown.since = iso(this.#steadyNow());
+    this.#isExact ||= isExact;
+    this.#isAnnounced = pushed;
     this.isDoubtful = false;
     return run;
   }
@@ -223,9 +226,9 @@ export class WatchedOrder {
       this.#told = { about, at: monotonic() };
       return 'told';
     }
-    const { isOpen, isPending } = await this.#update();
-    if (!isOpen) return 'ended';
-    if (isPending || !isOther()) return 'paused'; // another process has told the run, or it has read the order
+    const run = await this.#update();
+    if (!run?.isOpen) return 'ended';
+    if (run.isPending || !isOther()) return 'paused'; // another process has told the run, or it has read the order
     return await this.#hint(about, seen);
   }
 

@@ -12,7 +12,7 @@ import type { Account } from '../../domain/account.js';
 import type { AccountName } from '../../domain/keys.js';
 import type { AccountWatchInput, NextFinding, WatchEnd, WatchOrderInput, WatchPulse } from '../../domain/watch.js';
 import { plainFailure } from '../failures.js';
-import { Hold, type HoldPorts, type WatchPace, type WatchProcess } from './hold.js';
+import { Hold, type HoldBefore, type HoldPorts, type WatchPace, type WatchProcess } from './hold.js';
 import { createTurns } from './rates.js';
 
 /** The ports of the watches. */
@@ -143,11 +143,11 @@ export class Watching {
 
   /** The hold of this attempt of the activity takes the place of that of an attempt that Temporal has given up. */
   async #begin(account: Account): Promise<Hold> {
-    const isClear = isHandedOver();
+    const previous = holdBefore();
     for (let before = this.#holds.get(account.name); before; before = this.#holds.get(account.name))
       await this.#end(before);
     const hold = this.#outside.runInAsyncScope(
-      () => new Hold(account, this.#ports, this.#pace, this.#process, isClear),
+      () => new Hold(account, this.#ports, this.#pace, this.#process, previous),
     );
     this.#holds.set(account.name, hold);
     if (!this.#isLooking) void this.#outside.runInAsyncScope(() => this.#look());
@@ -195,7 +195,7 @@ export class Watching {
 
 /** Temporal hands the last heartbeat to the next attempt. */
 function handedOver(hold: Hold): Error {
-  heartbeat({ ...hold.pulse(), isLeft: true } satisfies WatchPulse);
+  heartbeat({ ...hold.pulse(), isLeft: true, dueInMs: hold.polls.dueInMs() } satisfies WatchPulse);
   return plainFailure({
     type: 'HandedOver',
     message: 'This worker stops, or did not reach Temporal; another one takes the watch.',
@@ -204,8 +204,9 @@ function handedOver(hold: Hold): Error {
   });
 }
 
-/** No process holds the watch any more. Otherwise Temporal gave up the one before, which may poll on for some seconds. */
-function isHandedOver(): boolean {
+/** If the process before did not leave the watch, Temporal gave it up: it may poll on for some seconds. */
+function holdBefore(): HoldBefore {
   const { attempt, heartbeatDetails } = activityInfo();
-  return attempt === 1 || (heartbeatDetails as WatchPulse | undefined)?.isLeft === true;
+  const { isLeft = false, dueInMs = {} } = (heartbeatDetails as WatchPulse | undefined) ?? {};
+  return { isOver: attempt === 1 || isLeft, dueInMs };
 }

@@ -38,6 +38,7 @@ import {
   isOver,
   mustContinue,
   openFollow,
+  showPickup,
   showTrail,
 } from './state.js';
 
@@ -112,7 +113,10 @@ function addRequest(run: Follow, given: unknown): void {
   const newcomers = receivers.slice(inbox.receivers.length);
   const pickup = scheduledAt(run.input, run.trail);
   Object.assign(run, { input, trail });
-  if (run.pends && trail.status !== null && scheduledAt(input, trail) !== pickup) tellPickup(run);
+  if (run.pends && trail.status !== null && scheduledAt(input, trail) !== pickup) {
+    tellPickup(run);
+    showPickup(run);
+  }
   inbox.receivers.push(...newcomers);
   if (newcomers.length > 0) run.notifier.add(newcomers, run.trail);
   run.notifier.tellNewsOfStore(run.trail);

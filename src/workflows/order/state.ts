@@ -1,7 +1,7 @@
 import {
   allHandlersFinished,
   condition,
-  continueAsNew,
+  makeContinueAsNewFunc,
   metricMeter,
   patched,
   setCurrentDetails,
@@ -19,16 +19,27 @@ import {
   isChange,
   type OrderChange,
   type OrderTrail,
+  scheduledAt,
   statusLagMs,
   storeNewsSince,
   toOrderChange,
   toOrderEvent,
 } from '../../domain/order/trail.js';
+import { followedSinceMemoField } from '../../domain/watch.js';
 import { followOrderId } from '../../domain/workflow-ids.js';
 import { type DeliveryInbox, hasTooManySignals, isReadWanted, openDeliveryInbox } from '../delivery-inbox.js';
 import { type CarriedNotifier, createNotifier, type Notifier } from '../notify/notifier.js';
 import { defaultMaxEvents, isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
-import { rideAttentionKey, rideSeenByKey, rideStatusKey, writeAccount, writeAttributes } from '../search-attributes.js';
+import {
+  rideAttentionKey,
+  ridePickupKey,
+  rideSeenByKey,
+  rideSinceKey,
+  rideStatusKey,
+  toAttribute,
+  writeAccount,
+  writeAttributes,
+} from '../search-attributes.js';
 import { settle } from '../settling.js';
 
 /** What deliveries and callers ask of the run. */
@@ -108,7 +119,9 @@ export function openFollow(rawInput: FollowOrderInput, { limits, left, carried }
   // Any program can start a run; only a run of ours can have carried something.
   const former = left && !carried ? refuseBadInput(() => parseRunLeft(left)) : left;
   requireWorkflowId(followOrderId(given));
-  const startedAt = carried?.startedAt ?? new Date().toISOString();
+  const pends = patched('pending-reading');
+  // As Temporal shows it, too, to whoever takes the watch over.
+  const startedAt = carried?.startedAt ?? (pends ? workflowInfo().startTime : new Date()).toISOString();
   const order = atStart(given, startedAt, former);
   const { input, trail } = order;
   const inbox = openInbox(order, carried?.readWanted ?? true); // a start is a hint
@@ -132,7 +145,7 @@ export function openFollow(rawInput: FollowOrderInput, { limits, left, carried }
     deliveryReads: carried?.deliveryReads ?? [],
     watched: carried?.watched ?? null,
     readAt: null,
-    pends: patched('pending-reading'),
+    pends,
     isExpired: false,
     show,
   };
@@ -190,7 +203,8 @@ export async function continueIfLong(follow: Follow): Promise<void> {
   const { claims, seenDeliveries, receivers } = inbox;
   const watched = follow.watched?.isTaken ? follow.watched : null;
   const readWanted = isReadWanted(inbox);
-  await continueAsNew<FollowOrder>(input, {
+  const next = makeContinueAsNewFunc<FollowOrder>({ memo: { [followedSinceMemoField]: startedAt } });
+  await next(input, {
     limits,
     left: { trail, claims, seenDeliveries, receivers },
     carried: { startedAt, notBefore, readWanted, deliveryReads, watched, notifier: notifier.carry() },
@@ -206,7 +220,22 @@ export function showTrail(follow: Follow, seenBy: 'read' | 'delivery'): void {
     { key: rideStatusKey, value: trail.status },
     ...(isNewStatus ? [{ key: rideSeenByKey, value: seenBy }] : []),
     { key: rideAttentionKey, value: trail.attention?.code ?? null },
+    ...(follow.pends ? lookAttributes(follow) : []),
   ]);
+}
+
+/** What a process that takes the watch over has to know of the order, beside its status. */
+const lookAttributes = ({ input, trail }: Follow) =>
+  trail.status === null
+    ? []
+    : [
+        { key: rideSinceKey, value: toAttribute(trail.since) },
+        { key: ridePickupKey, value: toAttribute(scheduledAt(input, trail)) },
+      ];
+
+/** A caller has moved the pick-up, on which the pace of polls depends. */
+export function showPickup(follow: Follow): void {
+  writeAttributes(lookAttributes(follow));
 }
 
 // The meter counts nothing during replay. Labels are words from closed lists.

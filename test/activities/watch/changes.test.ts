@@ -47,7 +47,7 @@ describe('a change that a poll finds', () => {
   it('is told again to a run that has forgotten it after a reset, and hands the order over anew', async () => {
     const stage = await changed();
     await pass(12 * second);
-    stage.handOver('1', { runId: 'after the reset' });
+    stage.handOver('1');
     await pass(11 * second);
     expect(stage.findings).toHaveLength(2);
   });
@@ -171,15 +171,6 @@ describe('an order that is back at its status when a poll comes', () => {
     expect([told(stage), statusOf(stage)]).toEqual([[2, 0], 'Routing']);
   });
 
-  it('is told if a delivery has told its run of the change in between', async () => {
-    const stage = await changed({ pushed: true });
-    stage.readAfterMs = second;
-    stage.readByRun('1', true);
-    stage.service.clear();
-    await pass(6 * minute);
-    expect([told(stage), statusOf(stage)]).toEqual([[1, 0], 'Routing']);
-  });
-
   it('is told though the same was told just before, if its slow run has moved on since', async () => {
     const stage = await changed();
     await pass(12 * second); // told after 20 s
@@ -193,16 +184,19 @@ describe('an order that is back at its status when a poll comes', () => {
     expect(statusOf(stage)).toBe('Driving');
   });
 
-  it('is told after the next list if that was the first delivery', async () => {
-    const stage = await changed();
-    stage.readAfterMs = second;
-    stage.readByRun('1', true);
-    stage.service.clear();
-    await pass(minute);
-    await stage.adopt();
-    await pass(minute);
-    expect([told(stage), statusOf(stage)]).toEqual([[1, 0], 'Routing']);
-  });
+  it.each([false, true])(
+    'is told after the next list if a delivery has told its run of the change in between (announced: %s)',
+    async (pushed) => {
+      const stage = await changed({ pushed });
+      stage.readAfterMs = second;
+      stage.readByRun('1', true);
+      stage.service.clear();
+      await pass(minute);
+      await stage.adopt();
+      await pass(5 * minute);
+      expect([told(stage), statusOf(stage)]).toEqual([[1, 0], 'Routing']);
+    },
+  );
 });
 
 describe('an order is polled no more', () => {

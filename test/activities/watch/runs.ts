@@ -1,10 +1,10 @@
-import type { Shown } from '../../../src/activities/watch/watched-order.js';
 import type { Account } from '../../../src/domain/account.js';
+import type { AttentionCode } from '../../../src/domain/attention.js';
 import { readInstant } from '../../../src/domain/instant.js';
 import { toOrderId } from '../../../src/domain/keys.js';
 import { isSameStatus } from '../../../src/domain/order/status.js';
 import type { WatchedReading } from '../../../src/domain/order/trail.js';
-import type { NextFinding, WatchOrderInput } from '../../../src/domain/watch.js';
+import type { ListedOrder, NextFinding, WatchOrderInput } from '../../../src/domain/watch.js';
 import { partnerAccount } from '../../ride-api/accounts.js';
 import { iso, minute } from '../temporal.js';
 
@@ -15,7 +15,14 @@ export const account: Account = {
 };
 
 /** What the run of an order knows. */
-export interface Run extends Shown {
+export interface Run {
+  isOpen: boolean;
+  /** It has a pending read. */
+  isPending: boolean;
+  /** Of release 0.2.0: visibility knows neither when its status began nor a pick-up time. */
+  isEarlier: boolean;
+  status: string | null;
+  attention: AttentionCode | null;
   since: number;
   followedSince: number;
   scheduledAt: string | null;
@@ -27,9 +34,8 @@ export interface Run extends Shown {
 }
 
 export const noRun: Run = {
-  ...{ isOpen: false, isPending: false, runId: 'r', status: null, attention: null, isAnnounced: false },
-  ...{ pushed: false, since: 0, followedSince: 0, scheduledAt: null, readAt: 0 },
-  handedAt: 0,
+  ...{ isOpen: false, isPending: false, isEarlier: false, status: null, attention: null, pushed: false },
+  ...{ since: 0, followedSince: 0, scheduledAt: null, readAt: 0, handedAt: 0 },
 };
 
 /** May what the run is told be older than what it has read meanwhile? As `nextReading` in the run decides it. */
@@ -44,8 +50,7 @@ export function show(
   isAnnounced = false,
 ) {
   run.attention = concern?.code ?? null;
-  if (!isSameStatus(run.status, rawStatus))
-    Object.assign(run, { status: rawStatus, since: at, isAnnounced, pushed: isAnnounced });
+  if (!isSameStatus(run.status, rawStatus)) Object.assign(run, { status: rawStatus, since: at, pushed: isAnnounced });
   run.isOpen = !terminal;
   run.scheduledAt = readInstant(details?.scheduledAt) ?? run.scheduledAt;
 }
@@ -55,8 +60,9 @@ export const inputOf = (orderId: string, run: Run): WatchOrderInput => ({
   ...{ since: iso(run.since), followedSince: iso(run.followedSince), scheduledAt: run.scheduledAt, pushed: run.pushed },
 });
 
-/** Visibility knows neither when a status began nor a pick-up time. */
-export const listedOf = (orderId: string, run: Run): WatchOrderInput => ({
-  ...inputOf(orderId, run),
-  ...{ since: iso(run.followedSince), scheduledAt: null, pushed: run.isAnnounced },
-});
+/** What Temporal itself shows of the run. */
+export function listedOf(orderId: string, run: Run): ListedOrder {
+  const order = inputOf(orderId, run);
+  if (!run.isEarlier) return { ...order, isExact: true };
+  return { ...order, since: order.followedSince, scheduledAt: null, isExact: false };
+}

@@ -8,6 +8,7 @@ import { concernIn } from '../../../src/domain/order/concern.js';
 import type { OrderReading } from '../../../src/domain/order/trail.js';
 import type { ChangeCounts } from '../../../src/domain/subscription/state.js';
 import {
+  type ListedOrder,
   type NextFinding,
   pollsPerSecond,
   readNextFinding,
@@ -76,7 +77,9 @@ export class WatchStage {
   beforeFinding: (orderId: string) => void = () => undefined;
   /** Temporal does not answer. */
   isTemporalDown = false;
-  isVisibilityDown = false;
+  /** Visibility fails after so many orders of a list. */
+  listsUntil = Infinity;
+  pageSize = 1_000;
   /** How long a list takes. */
   listMs = 0;
   /** A step of the wall clock. */
@@ -168,9 +171,10 @@ export class WatchStage {
     return {
       readShown: async ({ orderId }) => {
         await up(() => this.shownAsks.push(orderId));
-        const { isOpen, runId, status, attention, isAnnounced, isPending } = this.runs.get(orderId) ?? noRun;
+        const run = this.runs.get(orderId);
+        const shown = run && { ...listedOf(orderId, run), isOpen: run.isOpen, isPending: run.isOpen && run.isPending };
         if (this.shownAfterMs > 0) await later(this.shownAfterMs);
-        return { isOpen, runId, status, attention, isAnnounced, isPending: isOpen && isPending };
+        return shown ?? null;
       },
       complete: ({ orderId }, found) => up(() => this.#complete(orderId, found)),
       readOrder: async ({ orderId }) => {
@@ -179,18 +183,23 @@ export class WatchStage {
         return run?.isOpen && !this.isTemporalDown ? inputOf(orderId, run) : null;
       },
       changeSeen: ({ orderId }, seen) => up(() => this.#hint(orderId, seen)),
-      list: async () => {
-        this.lists.push(Date.now());
-        if (this.listMs > 0) await later(this.listMs);
-        if (this.isVisibilityDown) throw new Error('unavailable');
-        return await up(() => this.#listed(this.open()));
-      },
+      list: () => this.#list(),
       start: () => up(() => void this.started.push(Date.now())),
       tell: (_name, told) => up(() => void this.told.push(told)),
       tellCounts: (_name, counts) => up(() => void this.toldCounts.push(counts)),
       processes: () => up(() => 1),
       ping: () => up(() => undefined),
     };
+  }
+
+  async *#list(): AsyncGenerator<ListedOrder[]> {
+    this.lists.push(Date.now());
+    if (this.listMs > 0) await later(this.listMs);
+    const orders = this.#listed(this.open());
+    for (let from = 0; from <= orders.length; from += this.pageSize) {
+      if (this.isTemporalDown || from >= this.listsUntil) throw new Error('unavailable');
+      yield orders.slice(from, from + this.pageSize);
+    }
   }
 
   #complete(orderId: string, told: NextFinding): boolean {
@@ -273,10 +282,10 @@ export class WatchStage {
   begin(orderIds: string | readonly string[], more: Partial<Run> = {}): void {
     const at = Date.now();
     const times = { since: at, followedSince: at, scheduledAt: null, readAt: 0 };
-    const { pushed = false } = more;
-    const shown = { isOpen: true, isPending: true, runId: 'r', status: 'Routing', attention: null };
+    const { pushed = false, isEarlier = false } = more;
+    const shown = { isOpen: true, isPending: !isEarlier, isEarlier, status: 'Routing', attention: null };
     for (const orderId of [orderIds].flat()) {
-      const run = { ...shown, isAnnounced: pushed, ...times, pushed, ...more };
+      const run = { ...shown, ...times, pushed, ...more };
       this.runs.set(orderId, { ...run, handedAt: Date.now() });
     }
   }
@@ -303,10 +312,13 @@ export class WatchStage {
   change = (orderId: string, run: Partial<Run> = { isOpen: false }) => Object.assign(this.runs.get(orderId) ?? {}, run);
 
   /** Visibility lists these orders, by default all whose run is open. */
-  adopt = (orderIds = this.open(), settledAt = Date.now() - 2 * minute): Promise<void> =>
-    this.polls.adopt(this.#listed(orderIds), settledAt);
+  async adopt(orderIds = this.open(), settledAt = Date.now() - 2 * minute): Promise<void> {
+    const listed = this.#listed(orderIds);
+    this.polls.adopt(listed, new Map());
+    await this.polls.dropOthers(new Set(listed.map(({ orderId }) => orderId)), settledAt);
+  }
 
-  #listed = (orderIds: readonly string[]): WatchOrderInput[] =>
+  #listed = (orderIds: readonly string[]): ListedOrder[] =>
     orderIds.map((orderId) => listedOf(orderId, this.runs.get(orderId) ?? noRun));
 
   open = (): string[] => [...this.runs].flatMap(([orderId, { isOpen }]) => (isOpen ? [orderId] : []));

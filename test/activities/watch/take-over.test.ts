@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { WatchPulse } from '../../../src/domain/watch.js';
 import { readingOf } from '../attempts.js';
 import { iso, minute, second, start } from '../temporal.js';
 import type { Run } from './runs.js';
@@ -10,6 +11,8 @@ useOwnTime();
 const hour = 60 * minute;
 /** An order whose run began two hours ago and found the status a minute ago. */
 const young: Partial<Run> = { followedSince: start - 2 * hour, since: start - minute };
+/** The same, and the run is of release 0.2.0. */
+const youngEarlier: Partial<Run> = { ...young, isEarlier: true };
 
 /** A stage with runs of which the watch knows nothing yet. */
 function before(runs: Record<string, Partial<Run>>): WatchStage {
@@ -21,13 +24,32 @@ function before(runs: Record<string, Partial<Run>>): WatchStage {
 const told = ({ findings, hints }: WatchStage): number => findings.length + hints.length;
 
 describe('a watch that takes orders over from visibility', () => {
-  it('polls them at once, and then each at its pace, and asks each run once for a pick-up that the service does not name', async () => {
-    const stage = before({ 1: {}, 2: {} });
+  it('polls them at once, and then each at its pace, and asks no run', async () => {
+    const stage = before({ 1: {}, 2: young });
     await stage.adopt();
     await pass(21 * second);
     expect(stage.times('1')).toEqual([0, 10, 20]);
     expect(stage.times('2').map(Math.round)).toEqual([0, 10, 20]);
-    expect([stage.shownAsks, stage.fullAsks, told(stage)]).toEqual([[], ['1', '2'], 0]);
+    expect([stage.shownAsks, stage.fullAsks, told(stage)]).toEqual([[], [], 0]);
+  });
+
+  it('knows the pick-up of a reserved order that the service does not name', async () => {
+    const stage = before({ 1: { ...young, status: 'Reserved', scheduledAt: iso(start + 31 * minute) } });
+    stage.answer = readingOf('Reserved');
+    await stage.adopt();
+    await pass(90 * second);
+    expect([stage.fullAsks, told(stage), stage.times('1').slice(0, 3)]).toEqual([[], 0, [0, 60, 70]]);
+  });
+
+  it('asks no run of an announced order, unless the service shows something else', async () => {
+    const stage = before({ 1: { ...young, pushed: true } });
+    await stage.adopt();
+    await pass(11 * minute);
+    expect([stage.times('1'), stage.shownAsks]).toEqual([[0, 300, 600], []]);
+    stage.service.set('1', readingOf('Driving'));
+    stage.readAfterMs = second;
+    await pass(5 * minute);
+    expect([stage.shownAsks, stage.findings.length]).toEqual([['1'], 1]);
   });
 
   it('polls them in another order than the one before, or the same ones would come last after each take-over', async () => {
@@ -39,15 +61,15 @@ describe('a watch that takes orders over from visibility', () => {
     expect(stage.asked.map(({ orderId }) => orderId)).toEqual(['1', '2', '0']);
   });
 
-  it('tells nothing where only visibility knows too little, and asks the run once', async () => {
-    const stage = before({ 1: young }); // two hours of `Routing` would be too long
+  it('tells nothing where visibility knows too little of a run of release 0.2.0, and asks the run once', async () => {
+    const stage = before({ 1: youngEarlier }); // two hours of `Routing` would be too long
     await stage.adopt();
     await pass(10 * minute);
     expect([told(stage), stage.fullAsks]).toEqual([0, ['1']]);
   });
 
-  it('learns the pick-up of a reserved order from its run, once, where the service names none', async () => {
-    const stage = before({ 1: { ...young, status: 'Reserved', scheduledAt: iso(start + 31 * minute) } });
+  it('learns the pick-up of a reserved order from a run of release 0.2.0, once, where the service names none', async () => {
+    const stage = before({ 1: { ...youngEarlier, status: 'Reserved', scheduledAt: iso(start + 31 * minute) } });
     stage.answer = readingOf('Reserved');
     await stage.adopt();
     await pass(90 * second);
@@ -56,7 +78,7 @@ describe('a watch that takes orders over from visibility', () => {
   });
 
   it('asks no run for the pick-up that the service names', async () => {
-    const stage = before({ 1: { ...young, status: 'Reserved' } });
+    const stage = before({ 1: { ...youngEarlier, status: 'Reserved' } });
     stage.answer = readingOf('Reserved', { scheduledAt: iso(start + 31 * minute) });
     await stage.adopt();
     await pass(90 * second);
@@ -64,7 +86,7 @@ describe('a watch that takes orders over from visibility', () => {
   });
 
   it('asks runs no more often than it may, and tells nothing of orders whose run it has not asked', async () => {
-    const stage = before(Object.fromEntries(ids(50).map((id) => [id, young])));
+    const stage = before(Object.fromEntries(ids(50).map((id) => [id, youngEarlier])));
     stage.mayAsk = false;
     await stage.adopt();
     await pass(minute);
@@ -130,5 +152,47 @@ describe('an order that visibility lists no more', () => {
     await pass(2 * second);
     await adopting;
     expect(stage.polls.size).toBe(1);
+  });
+});
+
+describe('a watch that was handed over', () => {
+  /** Orders on the watch of a process that leaves after a minute. */
+  async function left(orders: number): Promise<WatchPulse | undefined> {
+    const stage = new WatchStage();
+    const attempt = stage.attempt();
+    await pass(second);
+    for (const orderId of ids(orders)) await stage.add(orderId);
+    await pass(minute - second);
+    stage.isLeaving = true;
+    await pass(second);
+    return attempt.pulses.at(-1);
+  }
+
+  it('polls each order when the process before would have done so, and others at once', async () => {
+    const stage = new WatchStage();
+    stage.begin(['1', '2', '3', 'new']);
+    stage.attempt({
+      orders: 3,
+      lateMs: 0,
+      since: iso(start),
+      isLeft: true,
+      dueInMs: { 1: 3_000, 2: 7_000, 3: -1_000 },
+    });
+    await pass(9 * second);
+    const firsts = stage.asked.map(({ orderId, at }) => [orderId, Math.round((at - start) / second)]);
+    expect(firsts).toEqual([
+      ['3', 0],
+      ['new', 0],
+      ['1', 3],
+      ['2', 7],
+    ]);
+  });
+
+  it('tells the next process when it would have polled which order', async () => {
+    const pulse = await left(3);
+    const dues = Object.values(pulse?.dueInMs ?? {});
+    expect(Object.keys(pulse?.dueInMs ?? {})).toEqual(ids(3));
+    for (const inMs of dues) expect(inMs).toBeGreaterThan(-1_000);
+    for (const inMs of dues) expect(inMs).toBeLessThan(11_000);
   });
 });

@@ -294,15 +294,27 @@ describe('lists of live orders', () => {
 
   it('are made again soon when visibility does not answer, which is logged once', async () => {
     const stage = new WatchStage();
-    stage.isVisibilityDown = true;
+    stage.listsUntil = 0;
     stage.begin('1');
     stage.attempt();
     await pass(70 * second);
     expect(listedAt(stage, second)).toEqual([0, 2, 6, 14, 30, 60]);
     expect(stage.warnings).toHaveLength(1);
-    stage.isVisibilityDown = false;
+    stage.listsUntil = Infinity;
     await pass(40 * second);
     expect(stage.asked.length).toBeGreaterThan(0);
+  });
+
+  it('are taken page by page: what comes before a failure is polled', async () => {
+    const stage = new WatchStage();
+    Object.assign(stage, { pageSize: 2, listsUntil: 4 });
+    stage.begin(ids(6));
+    stage.attempt();
+    await pass(3 * second);
+    expect([sizes(stage), new Set(stage.asked.map(({ orderId }) => orderId)).size]).toEqual([[4], 4]);
+    stage.listsUntil = Infinity;
+    await pass(10 * second);
+    expect(sizes(stage)).toEqual([6]);
   });
 });
 
