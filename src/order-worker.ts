@@ -178,7 +178,10 @@ async function serve(options: WorkerOptions): Promise<{ stop(): Promise<void> }>
   };
 }
 
-/** Which workflows stay with the version that they began on, `src/workflows/index.ts` says; all others move on. */
+/**
+ * Pinned by default: for a task that only brings the end of a cancelled activity the SDK reports the default, whatever
+ * the workflow says (seen with 1.24.0). `src/workflows/index.ts` says which workflows move with their next task.
+ */
 const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'workerDeploymentOptions'> =>
   deployment === null
     ? {}
@@ -186,7 +189,7 @@ const toVersioning = ({ deployment }: WorkerConfig): Pick<WorkerOptions, 'worker
         workerDeploymentOptions: {
           version: deployment,
           useWorkerVersioning: true,
-          defaultVersioningBehavior: 'AUTO_UPGRADE',
+          defaultVersioningBehavior: 'PINNED',
         },
       };
 
@@ -235,7 +238,7 @@ export function createActivities(
   const readOrder = activities.createOrderReader(common);
   const watching = new activities.Watching({
     ...{ ...common, ...watchingPorts, readOrder, random: Math.random },
-    runs: createWatchPort(client, taskQueue),
+    runs: createWatchPort(client, taskQueue, config.deployment),
     worker: client.options.identity,
     events: pollEvents,
     pace: watchPace,

@@ -1,4 +1,5 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import type { WorkerDeploymentVersion } from '@temporalio/common';
 import type { WatchPort } from '../activities/index.js';
 import { deadlineIn, instantIn, type MonotonicClock, monotonicMs, type WallClock, wallMs } from '../clock.js';
 import { attentionCodes } from '../domain/attention.js';
@@ -43,8 +44,8 @@ function shownOf(
   };
 }
 
-/** Temporal, as the watches of this process need it. */
-export function createWatchPort(client: Client, taskQueue: string): WatchPort {
+/** Temporal, as the watches of this process need it. `version`: that of this process; null if it has none. */
+export function createWatchPort(client: Client, taskQueue: string, version: WorkerDeploymentVersion | null): WatchPort {
   const countProcesses = createProcessCount((queue) => pollersOf(client, queue));
   return {
     list(account) {
@@ -94,6 +95,8 @@ export function createWatchPort(client: Client, taskQueue: string): WatchPort {
     },
 
     processes: (account) => countProcesses(accountQueueOf(taskQueue, account)),
+    isSucceeded: async (account) =>
+      version !== null && (await isSucceeded(client, accountQueueOf(taskQueue, account), version)),
     ping: () =>
       client.withDeadline(deadlineIn(withinMs), async () => void (await client.workflowService.getSystemInfo({}))),
   };
@@ -161,14 +164,31 @@ export async function pollersOf(
   kind: TaskKind = 'activities',
   now: WallClock = wallMs,
 ): Promise<string[]> {
-  const { namespace } = client.options;
-  const request = { namespace, taskQueue: { name: taskQueue }, taskQueueType: taskKinds[kind] };
-  const ask = () => client.workflowService.describeTaskQueue(request);
-  const { pollers } = await client.withDeadline(deadlineIn(withinMs), ask);
+  const { pollers } = await describeQueue(client, taskQueue, kind);
   const oldest = instantIn(-freshMs, now) / 1_000;
   const fresh = pollers.filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) >= oldest);
   return [...new Set(fresh.flatMap(({ identity }) => identity || []))];
 }
+
+function describeQueue(client: Client, taskQueue: string, kind: TaskKind) {
+  const { namespace } = client.options;
+  const request = { namespace, taskQueue: { name: taskQueue }, taskQueueType: taskKinds[kind] };
+  return client.withDeadline(deadlineIn(withinMs), () => client.workflowService.describeTaskQueue(request));
+}
+
+/**
+ * Do the activities of a task queue go to workers of another version than `mine`? False while `mine` ramps, which gives
+ * both a share, and while no version is current. Rejects like `pollersOf`; one call, which reads no database, too.
+ */
+export async function isSucceeded(client: Client, taskQueue: string, mine: WorkerDeploymentVersion): Promise<boolean> {
+  const { versioningInfo } = await describeQueue(client, taskQueue, 'activities');
+  const isMine = (version: VersionInfo): boolean =>
+    version?.buildId === mine.buildId && version.deploymentName === mine.deploymentName;
+  const { currentDeploymentVersion: current, rampingDeploymentVersion: ramping } = versioningInfo ?? {};
+  return Boolean(current?.buildId) && !isMine(current) && !isMine(ramping);
+}
+
+type VersionInfo = { deploymentName?: string | null; buildId?: string | null } | null | undefined;
 
 /** Whether a process does its work, or why not, with the remedy. `skipped`: that cannot be told from here. */
 export interface Health {

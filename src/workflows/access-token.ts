@@ -1,6 +1,5 @@
 import {
   condition,
-  makeContinueAsNewFunc,
   metricMeter,
   proxyActivities,
   setCurrentDetails,
@@ -25,7 +24,7 @@ import {
 } from '../domain/token-lease.js';
 import { accountQueue, promptRetry } from './activity-options.js';
 import { renewTokenSignal, tokenStatusQuery } from './messages.js';
-import { defaultMaxEvents, isHistoryLong, refuseBadInput, setHandler, whenFailed } from './run-kit.js';
+import { continueRun, defaultMaxEvents, isTimeToContinue, refuseBadInput, setHandler, whenFailed } from './run-kit.js';
 import { writeAccount, writeAttention } from './search-attributes.js';
 
 /**
@@ -49,7 +48,7 @@ export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLeas
   for (;;) {
     const forgetMs = forgottenAfterMs(lease, Date.now());
     const restMs = forgetMs ?? idleMs(lease);
-    const isWoken = await condition(() => isAsked || isHistoryLong(maxEvents), restMs);
+    const isWoken = await condition(() => isAsked || isTimeToContinue(maxEvents), restMs);
     if (isAsked) {
       lease = { ...(await renew(lease, input)), publishedAt: new Date().toISOString() };
       isAsked = false; // this is the answer to all who asked meanwhile, since they could not know of it
@@ -59,7 +58,7 @@ export async function accessToken(rawInput: AccessTokenInput): Promise<TokenLeas
       lease = { ...lease, failure: null };
       publish(lease);
     }
-    if (isHistoryLong(maxEvents)) await continueLease(input, lease);
+    if (isTimeToContinue(maxEvents)) await continueLease(input, lease);
   }
 }
 
@@ -99,7 +98,5 @@ function publish(lease: TokenLease): void {
 }
 
 /** The next run gets the memo too, since callers read it at any time. */
-async function continueLease(input: AccessTokenInput, lease: TokenLease): Promise<never> {
-  const next = makeContinueAsNewFunc<typeof accessToken>({ memo: { lease } });
-  return await next({ ...input, lease });
-}
+const continueLease = (input: AccessTokenInput, lease: TokenLease): Promise<never> =>
+  continueRun<typeof accessToken>([{ ...input, lease }], { lease });

@@ -1,4 +1,4 @@
-import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
+import { proxyActivities, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import type { WatchActivities } from '../activities/watch/watching.js';
 import {
   type AccountWatchInput,
@@ -10,7 +10,14 @@ import {
 import { fromAccountWatchId } from '../domain/workflow-ids.js';
 import { accountQueue, promptRetry } from './activity-options.js';
 import { watchStatusQuery, watchToldSignal } from './messages.js';
-import { defaultMaxEvents, isHistoryLong, refuseBadInput, requireWorkflowId, setHandler } from './run-kit.js';
+import {
+  continueRun,
+  defaultMaxEvents,
+  isTimeToContinue,
+  refuseBadInput,
+  requireWorkflowId,
+  setHandler,
+} from './run-kit.js';
 import { writeAccount, writeAttention } from './search-attributes.js';
 
 /**
@@ -51,6 +58,6 @@ export async function accountWatch(rawInput: AccountWatchInput, before?: WatchSt
     priority: { priorityKey: 1 },
     summary: 'Poll all live orders of the account',
   });
-  if ((await watchOrders(input)) === 'idle' && !isHistoryLong(defaultMaxEvents)) return { ...status, orders: 0 };
-  return await continueAsNew<typeof accountWatch>(input, status);
+  if ((await watchOrders(input)) === 'idle' && !isTimeToContinue(defaultMaxEvents)) return { ...status, orders: 0 };
+  return await continueRun<typeof accountWatch>([input, status]);
 }

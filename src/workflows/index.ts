@@ -1,21 +1,24 @@
-import { setWorkflowOptions, workflowInfo } from '@temporalio/workflow';
-import { businessCall } from './business-call.js';
-import { notices } from './notify/notices.js';
-import { followOrder } from './order/follow-order.js';
-import { companyReport } from './report/company-report.js';
-import { changeRide, requestRide } from './ride/request-ride.js';
+import { setWorkflowOptions } from '@temporalio/workflow';
+import { accessToken } from './access-token.js';
+import { accountWatch } from './account-watch.js';
+import { parkedDelivery } from './parked-delivery.js';
+import { replayGate } from './replay-gate.js';
+import { isVersioned } from './run-kit.js';
+import { subscription } from './subscription/subscription.js';
 
-export { accessToken } from './access-token.js';
-export { accountWatch } from './account-watch.js';
-export { parkedDelivery } from './parked-delivery.js';
-export { replayGate } from './replay-gate.js';
-export { subscription } from './subscription/subscription.js';
-export { businessCall, changeRide, companyReport, followOrder, notices, requestRide };
+export { businessCall } from './business-call.js';
+export { notices } from './notify/notices.js';
+export { followOrder } from './order/follow-order.js';
+export { companyReport } from './report/company-report.js';
+export { changeRide, requestRide } from './ride/request-ride.js';
+export { accessToken, accountWatch, parkedDelivery, replayGate, subscription };
 
-/** Empty for unversioned workers, from which the server refuses a versioning behavior. */
-const untilItsEnd = () =>
-  workflowInfo().currentDeploymentVersion?.deploymentName ? { versioningBehavior: 'PINNED' as const } : {};
+/**
+ * Empty for unversioned workers, from which the server refuses a versioning behavior, and for runs that began on such
+ * workers.
+ */
+const withEachVersion = () => (isVersioned() ? { versioningBehavior: 'AUTO_UPGRADE' as const } : {});
 
-// These stay on the version on which they began. The others run for very long, so they move to each new version.
-for (const workflow of [businessCall, changeRide, companyReport, followOrder, notices, requestRide])
-  setWorkflowOptions(untilItsEnd, workflow as (...args: never[]) => Promise<unknown>);
+// These move to each new version with their next task. The others stay on theirs until they continue as new.
+for (const workflow of [accessToken, accountWatch, parkedDelivery, replayGate, subscription])
+  setWorkflowOptions(withEachVersion, workflow as (...args: never[]) => Promise<unknown>);

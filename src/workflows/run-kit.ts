@@ -1,10 +1,13 @@
-import type { QueryDefinition, SignalDefinition, UpdateDefinition } from '@temporalio/common';
+import type { QueryDefinition, SignalDefinition, UpdateDefinition, Workflow } from '@temporalio/common';
 import {
   ActivityFailure,
   ApplicationFailure,
   CancellationScope,
+  type ContinueAsNewOptions,
   condition,
   isCancellation,
+  makeContinueAsNewFunc,
+  patched,
   setHandler as setSdkHandler,
   sleep,
   workflowInfo,
@@ -74,11 +77,35 @@ export function requireWorkflowId(expected: string): void {
  */
 export const defaultMaxEvents = 500;
 
-/** Should the run continue as new, by its number of events or by the server's own hint? */
-export function isHistoryLong(maxEvents: number): boolean {
+/**
+ * Is the run pinned to a version of the workers on which new runs no longer begin? Temporal records the answer with
+ * each task, also in runs of 0.2.0, which stayed. Always false without versions, and for a run that moves with its next
+ * task.
+ */
+export const isOnOldVersion = (): boolean =>
+  workflowInfo().targetWorkerDeploymentVersionChanged && patched('leave-old-version');
+
+/** Should the run continue as new: by its number of events, by the server's hint, or to leave an old version? */
+export function isTimeToContinue(maxEvents: number): boolean {
   const { continueAsNewSuggested, historyLength } = workflowInfo();
-  return continueAsNewSuggested || historyLength >= maxEvents;
+  return continueAsNewSuggested || isOnOldVersion() || historyLength >= maxEvents;
 }
+
+/**
+ * Continues the run as new, on the version on which new runs begin. Without the option Temporal would conclude that
+ * the run declines that version, and not offer it again. Unversioned workers must not give the option.
+ */
+export function continueRun<Run extends Workflow>(
+  args: Parameters<Run>,
+  memo?: Record<string, unknown>,
+): Promise<never> {
+  const options: ContinueAsNewOptions = memo === undefined ? {} : { memo };
+  if (isVersioned()) options.initialVersioningBehavior = 'AUTO_UPGRADE';
+  return makeContinueAsNewFunc<Run>(options)(...args);
+}
+
+/** Is the worker that does this task versioned? */
+export const isVersioned = (): boolean => Boolean(workflowInfo().currentDeploymentVersion?.deploymentName);
 
 /** Lets a promise run beside the main body. Its cancellation is ignored, and any other failure fails the workflow task. */
 export function runBeside(promise: Promise<void>): void {

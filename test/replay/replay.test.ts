@@ -75,6 +75,22 @@ describe('a recorded history replays on the code of today, which does the same t
     await replayToTheLetter(replayer, name, read(file));
   });
 
+  it('also where Temporal had offered a new version of the workers, which 0.2.0 did not take', async () => {
+    const withOffers = (text: string) =>
+      text.replaceAll(
+        /("workflowTaskStartedEventAttributes":\s*\{)/g,
+        '$1"targetWorkerDeploymentVersionChanged":true,',
+      );
+    const failed: string[] = [];
+    for (const file of historyFiles()) {
+      const name = basename(file, '.json');
+      await replayToTheLetter(replayer, name, withOffers(read(file))).catch(({ message }: Error) =>
+        failed.push(`${name}: ${message}`),
+      );
+    }
+    expect(failed).toEqual([]);
+  });
+
   it('is kept of every path', () => {
     const names = [...Object.values(recordedPaths), slowPaths].flatMap((paths) => Object.keys(paths));
     expect(names.filter(isNew)).toEqual([]);

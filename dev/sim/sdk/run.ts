@@ -312,6 +312,7 @@ function infoOf(runId: string, started: InitializeWorkflow): WorkflowInfo {
     typedSearchAttributes: new TypedSearchAttributes(pairs),
     historyLength: 0,
     continueAsNewSuggested: false,
+    targetWorkerDeploymentVersionChanged: false, // its workers have no versions
     unsafe: { isReplaying: false },
   };
   return info as unknown as WorkflowInfo; // only the fields that our workflows read

@@ -25,6 +25,8 @@ export interface WatchPort extends WatchedRuns {
   tellCounts(account: AccountName, counts: ChangeCounts): Promise<void>;
   /** How many processes make calls of the account, at least one. */
   processes(account: AccountName): Promise<number>;
+  /** Do activities of the account go to workers of another version? False if this process has no version. */
+  isSucceeded(account: AccountName): Promise<boolean>;
   ping(): Promise<void>;
 }
 
@@ -35,6 +37,8 @@ export interface WatchPace {
   counts: number;
   /** Without an order for so long, and none in the list since, the watch ends. */
   idle: number;
+  /** Checks for workers of a newer version. A watch that comes back all the same is held for as long. */
+  versions: number;
 }
 
 /** What all watches of a process share. */
@@ -77,6 +81,8 @@ const catchUpMs = 50;
 export class Hold {
   readonly account: Account;
   readonly polls: Polls;
+  /** Should a process of another version take the watch? */
+  isSucceeded = false;
   /** Resolves once the orders of the account were listed. */
   readonly listed: Promise<void>;
   readonly #ports: HoldPorts;
@@ -127,6 +133,10 @@ export class Hold {
     };
     void this.#repeat(countProcesses, [countProcessesEveryMs], 0);
     void this.#repeat(() => this.#tellCounts(), [pace.counts], pace.counts);
+    const checkVersion = async (): Promise<void> => {
+      this.isSucceeded = await runs.isSucceeded(name);
+    };
+    void this.#repeat(checkVersion, [pace.versions], pace.versions);
   }
 
   /** A run hands over its order. Before the first time it has read the order itself. */

@@ -23,9 +23,14 @@ export interface WatchingPorts extends HoldPorts {
   pace?: Partial<WatchPace>;
 }
 
-const defaultPace: WatchPace = { lists: [60_000, 60_000, 8 * 60_000], counts: 3_600_000, idle: 60_000 };
+const defaultPace: WatchPace = {
+  lists: [60_000, 60_000, 8 * 60_000],
+  counts: 3_600_000,
+  idle: 60_000,
+  versions: 300_000,
+};
 
-/** The worker gives the activity back, so that the run continues as new. */
+/** After this time the worker gives the activity back, so that the run continues as new. */
 const renewMs = 12 * 3_600_000;
 const pulseEveryMs = 2_000;
 const firstListWithinMs = 3_000;
@@ -130,7 +135,7 @@ export class Watching {
         if (isLeaving()) throw handedOver(hold);
         if (cancellationSignal().aborted) await Context.current().cancelled; // rejects
         if (hold.isIdle()) return 'idle';
-        if (monotonic() >= until) return 'renew';
+        if (hold.isSucceeded || monotonic() >= until) return 'renew';
         if (monotonic() - this.#contactAt > withoutTemporalMs) throw handedOver(hold);
         await hold.tell().catch(() => undefined); // again at the next turn
         await rest(pulseEveryMs);

@@ -1,7 +1,6 @@
 import {
   CancellationScope,
   condition,
-  continueAsNew,
   isCancellation,
   log,
   patched,
@@ -26,7 +25,7 @@ import {
 } from '../../domain/notify/notices.js';
 import { fromNoticesId, type NoticesKey } from '../../domain/workflow-ids.js';
 import { noticeGivenSignal, resendRequestedSignal } from '../messages.js';
-import { defaultMaxEvents, isHistoryLong, refuseBadInput, runBeside, setHandler } from '../run-kit.js';
+import { continueRun, defaultMaxEvents, isTimeToContinue, refuseBadInput, runBeside, setHandler } from '../run-kit.js';
 import { rideStatusKey, writeAttributes } from '../search-attributes.js';
 import { settle } from '../settling.js';
 import { countNotices, sendNotice } from './sending.js';
@@ -77,7 +76,12 @@ export async function notices(given: NoticesInput, progress: NoticesProgress = {
   const isIdle = (): boolean => state.waiting.length === 0;
   const isDone = (): boolean => state.isEnded && !state.kept?.length;
   const isOver = (): boolean => isIdle() && (isDone() || Date.now() >= heardAt + quietMs);
-  const isLong = (): boolean => isHistoryLong(maxEvents);
+  let isLeaving = false;
+  // A target version may be taken back, but not the cancellation of a request that was under way.
+  const isLong = (): boolean => {
+    isLeaving ||= isTimeToContinue(maxEvents);
+    return isLeaving;
+  };
   const sending = new CancellationScope();
   runBeside(condition(isLong).then(() => sending.cancel()));
   show(state);
@@ -98,7 +102,7 @@ export async function notices(given: NoticesInput, progress: NoticesProgress = {
     }
     if (isOver() || !isLong()) continue;
     await settle();
-    await continueAsNew<typeof notices>(state, progress);
+    await continueRun<typeof notices>([state, progress]);
   }
   return toNoticesEnd(state);
 }

@@ -1,7 +1,6 @@
 import {
   allHandlersFinished,
   condition,
-  makeContinueAsNewFunc,
   metricMeter,
   patched,
   setCurrentDetails,
@@ -29,7 +28,7 @@ import { followedSinceMemoField } from '../../domain/watch.js';
 import { followOrderId } from '../../domain/workflow-ids.js';
 import { type DeliveryInbox, hasTooManySignals, isReadWanted, openDeliveryInbox } from '../delivery-inbox.js';
 import { type CarriedNotifier, createNotifier, type Notifier } from '../notify/notifier.js';
-import { defaultMaxEvents, isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
+import { continueRun, defaultMaxEvents, isTimeToContinue, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import {
   rideAttentionKey,
   ridePickupKey,
@@ -182,7 +181,7 @@ export const isOver = ({ trail, inbox, isExpired }: Follow): boolean =>
 export const isPersonWaiting = ({ refreshing, served }: OrderInbox): boolean => refreshing > served;
 
 /** This run makes a read for which a caller waits; the next run makes a read for a delivery. */
-const isLong = ({ inbox, limits }: Follow): boolean => !isPersonWaiting(inbox) && isHistoryLong(limits.maxEvents);
+const isLong = ({ inbox, limits }: Follow): boolean => !isPersonWaiting(inbox) && isTimeToContinue(limits.maxEvents);
 
 /** Must the run continue as new? A read under way is made by the next run. */
 export const mustContinue = (follow: Follow): boolean =>
@@ -203,12 +202,17 @@ export async function continueIfLong(follow: Follow): Promise<void> {
   const { claims, seenDeliveries, receivers } = inbox;
   const watched = follow.watched?.isTaken ? follow.watched : null;
   const readWanted = isReadWanted(inbox);
-  const next = makeContinueAsNewFunc<FollowOrder>({ memo: { [followedSinceMemoField]: startedAt } });
-  await next(input, {
-    limits,
-    left: { trail, claims, seenDeliveries, receivers },
-    carried: { startedAt, notBefore, readWanted, deliveryReads, watched, notifier: notifier.carry() },
-  });
+  await continueRun<FollowOrder>(
+    [
+      input,
+      {
+        limits,
+        left: { trail, claims, seenDeliveries, receivers },
+        carried: { startedAt, notBefore, readWanted, deliveryReads, watched, notifier: notifier.carry() },
+      },
+    ],
+    { [followedSinceMemoField]: startedAt },
+  );
 }
 
 /** Shows the trail in the Temporal UI and in the search attributes. */

@@ -1,4 +1,4 @@
-import { condition, continueAsNew, patched, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
+import { condition, patched, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import type { StoredReceipt } from '../../domain/notify/notices.js';
 import {
@@ -28,8 +28,10 @@ import {
 import { reportStatusQuery } from '../messages.js';
 import { type CarriedNotifier, createNotifier, type Notifier } from '../notify/notifier.js';
 import {
+  continueRun,
   defaultMaxEvents,
-  isHistoryLong,
+  isOnOldVersion,
+  isTimeToContinue,
   refuseBadInput,
   requireWorkflowId,
   runBeside,
@@ -165,7 +167,7 @@ const isOver = ({ inbox }: Reporting): boolean => inbox.isQuiet && !isReadWanted
 /** Reads the receipt after a report, or looks on for one that is missing, and tells what it found. */
 async function handleNext(run: Reporting): Promise<void> {
   const { inbox, input } = run;
-  const mustLeave = () => hasTooManySignals(inbox, run.limits) || isOver(run);
+  const mustLeave = () => mustContinueSoon(run) || isOver(run);
   const isInterrupted = () => isReadWanted(inbox) || mustLeave();
   const isWanted = isReadWanted(inbox);
   const serves = inbox.asked;
@@ -200,10 +202,14 @@ function storeReceipt(run: Reporting, key: FollowOrderKey, seen: ReceiptObservat
   run.notifier.recordAlone({ type: 'ride.receipt', data });
 }
 
+/** Without waiting for a read under way, which the next run makes. */
+const mustContinueSoon = ({ inbox, limits }: Reporting): boolean =>
+  isOnOldVersion() || hasTooManySignals(inbox, limits);
+
 function mustContinue(run: Reporting): boolean {
   const { inbox, limits } = run;
-  const isLong = !isReadWanted(inbox) && isHistoryLong(limits.maxEvents);
-  return !isOver(run) && (isLong || hasTooManySignals(inbox, limits));
+  const isLong = !isReadWanted(inbox) && isTimeToContinue(limits.maxEvents);
+  return !isOver(run) && (isLong || mustContinueSoon(run));
 }
 
 async function continueIfLong(run: Reporting): Promise<void> {
@@ -211,10 +217,10 @@ async function continueIfLong(run: Reporting): Promise<void> {
   await settle();
   const { input, limits, report, notBefore, inbox, notifier } = run;
   const carriedInbox = { ...carryDeliveries(inbox), lastAt: inbox.lastAt };
-  await continueAsNew<typeof companyReport>(input, {
-    limits,
-    carried: { report, notBefore, inbox: carriedInbox, notifier: notifier.carry() },
-  });
+  await continueRun<typeof companyReport>([
+    input,
+    { limits, carried: { report, notBefore, inbox: carriedInbox, notifier: notifier.carry() } },
+  ]);
 }
 
 /** Shows the report in the Temporal UI. */

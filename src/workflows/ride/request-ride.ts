@@ -3,7 +3,6 @@ import {
   allHandlersFinished,
   CancellationScope,
   condition,
-  continueAsNew,
   isCancellation,
   proxyActivities,
   upsertMemo,
@@ -33,7 +32,7 @@ import {
 import { requestRideId } from '../../domain/workflow-ids.js';
 import { waitingOptions } from '../activity-options.js';
 import { doubtOutlivesRefusals, ownQuote, performCall, wasReset } from '../business-call.js';
-import { isHistoryLong, refuseBadInput, requireWorkflowId } from '../run-kit.js';
+import { continueRun, isTimeToContinue, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import { writeAccount } from '../search-attributes.js';
 import { settle } from '../settling.js';
 import { awaitEnd, followAgain, startFollowing } from './following.js';
@@ -231,7 +230,7 @@ async function close(ride: Ride): Promise<void> {
   });
 }
 
-const isLong = ({ limits }: Ride): boolean => isHistoryLong(limits.maxEvents);
+const isLong = ({ limits }: Ride): boolean => isTimeToContinue(limits.maxEvents);
 
 async function continueIfLong(ride: Ride): Promise<void> {
   if (!isLong(ride)) return;
@@ -239,7 +238,7 @@ async function continueIfLong(ride: Ride): Promise<void> {
   await settle();
   // This run must answer the person who decided, and other callers.
   if (ride.resolution !== null || !allHandlersFinished() || !ride.notifier.isQuiet()) return;
-  await continueAsNew<typeof requestRide>(ride.input, { limits: ride.limits, carried: carryRide(ride) });
+  await continueRun<typeof requestRide>([ride.input, { limits: ride.limits, carried: carryRide(ride) }]);
 }
 
 /**

@@ -4,7 +4,6 @@ import {
   CancellationScope,
   condition,
   isCancellation,
-  makeContinueAsNewFunc,
   patched,
   setCurrentDetails,
   upsertMemo,
@@ -57,7 +56,7 @@ import {
   rotateSubscriptionUpdate,
   subscriptionStatusQuery,
 } from '../messages.js';
-import { defaultMaxEvents, isHistoryLong, onUpdate, refuseBadInput, setHandler } from '../run-kit.js';
+import { continueRun, defaultMaxEvents, isTimeToContinue, onUpdate, refuseBadInput, setHandler } from '../run-kit.js';
 import { rideAccountKey, rideAttentionKey, writeAttributes } from '../search-attributes.js';
 import { settle } from '../settling.js';
 import { removeSubscriber, requestSubscriber, rest } from './service.js';
@@ -288,9 +287,9 @@ async function close(run: Subscribing, reason: string): Promise<SubscriptionEnd>
   return run.end;
 }
 
-/** Is the run long, and has it answered all callers? */
+/** Is it time to continue, and has the run answered all callers? */
 async function mayContinueAsNew(run: Subscribing): Promise<boolean> {
-  if (!isHistoryLong(run.maxEvents)) return false;
+  if (!isTimeToContinue(run.maxEvents)) return false;
   await settle();
   const isAsked = () => isOver(run) || isAddressWanted(run);
   await condition(() => isAsked() || allHandlersFinished());
@@ -301,10 +300,14 @@ async function mayContinueAsNew(run: Subscribing): Promise<boolean> {
 async function goOn(run: Subscribing): Promise<never> {
   judgeProofs(run);
   const { input, state, maxEvents } = run;
-  const next = makeContinueAsNewFunc<typeof subscription>({
-    memo: { [subscriptionMemoField]: toSubscriptionMemo(state, input) },
-  });
-  return await next({ ...input, publicUrl: state.publicUrl }, { maxEvents, state });
+  const memo = { [subscriptionMemoField]: toSubscriptionMemo(state, input) };
+  return await continueRun<typeof subscription>(
+    [
+      { ...input, publicUrl: state.publicUrl },
+      { maxEvents, state },
+    ],
+    memo,
+  );
 }
 
 /** Shows the subscription to the ingress and to people. Writes only changes, since each write is an event. */

@@ -86,6 +86,7 @@ export class WatchStage {
   wallAheadMs = 0;
   standing = { used: 0, isOnlyOne: true };
   isLeaving = false;
+  isSucceeded = false;
   lists: number[] = [];
   started: number[] = [];
   told: WatchTold[] = [];
@@ -188,6 +189,7 @@ export class WatchStage {
       tell: (_name, told) => up(() => void this.told.push(told)),
       tellCounts: (_name, counts) => up(() => void this.toldCounts.push(counts)),
       processes: () => up(() => 1),
+      isSucceeded: () => up(() => this.isSucceeded),
       ping: () => up(() => undefined),
     };
   }

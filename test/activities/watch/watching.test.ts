@@ -50,6 +50,26 @@ describe('the activity of a watch', () => {
     expect(attempt.end).toBe('idle');
   });
 
+  it('ends when workers of another version get the tasks of the account, so that its run goes to one of them', async () => {
+    const stage = new WatchStage();
+    const attempt = await stage.attemptWithOrder();
+    await pass(6 * minute);
+    expect(attempt.isOver).toBe(false);
+    stage.isSucceeded = true;
+    await pass(5 * minute);
+    expect([attempt.end, sizes(stage), stage.served]).toEqual(['renew', [], ['stopped']]);
+    expect(await pollsWithin(stage, minute)).toBe(0);
+    const again = stage.attempt();
+    await pass(4 * minute);
+    expect(again.isOver, 'it came back to this process, so it stays for five minutes').toBe(false);
+    stage.isTemporalDown = true;
+    await pass(2 * minute);
+    expect(again.isOver, 'Temporal does not say which version is current').toBe(false);
+    stage.isTemporalDown = false;
+    await pass(minute);
+    expect(again.end).toBe('renew');
+  });
+
   it('ends each half day, so that its run can continue as new, and the next one goes on', async () => {
     const stage = new WatchStage();
     stage.begin('1', { pushed: true });

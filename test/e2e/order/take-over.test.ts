@@ -16,7 +16,7 @@ const continued = { maxEvents: 12, maxSignals: 100 };
 async function listed(orderId: string): Promise<ListedOrder | undefined> {
   const { client, config } = stack;
   const found: ListedOrder[] = [];
-  for await (const page of createWatchPort(client, config.taskQueue).list(toAccountName('business')))
+  for await (const page of createWatchPort(client, config.taskQueue, null).list(toAccountName('business')))
     found.push(...page.filter((order) => order.orderId === orderId));
   return found[0];
 }
