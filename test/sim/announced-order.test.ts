@@ -57,6 +57,6 @@ it.each([
     const requests = stack.calls();
     expect(requests.length).toBeGreaterThanOrEqual(least);
     expect(requests.length).toBeLessThanOrEqual(most);
-    expect(trail.reads).toBe(fourHourRide.length + 1); // the first attempt has to wait for the token
+    expect(trail.reads - fourHourRide.length).toBeOneOf([0, 1]); // the first attempt may have to wait for the token
   },
 );

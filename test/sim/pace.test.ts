@@ -30,8 +30,8 @@ describe('an order of which polls find each change', () => {
     const run = await stack.follow(fourHourRide);
     const trail = await run.result();
     expect(trail).toMatchObject({ outcome: 'completed', attention: null });
-    // Polls found all that followed. The first attempt had to wait for the token.
-    expect(trail.reads).toBe(2);
+    // Polls found all that followed. The first attempt may have had to wait for the token.
+    expect(trail.reads).toBeOneOf([1, 2]);
     expect(trail.timeline.map(({ status }) => status)).toEqual(fourHourRide.map(([status]) => status));
     for (const [index, { at, status }] of trail.timeline.entries()) {
       const lateMs = Date.parse(at) - startedAt - (fourHourRide[index]?.[1] ?? 0);

@@ -24,7 +24,9 @@ function enterRun(run: Run, ms: number): () => void {
       else super(...given);
     }
     static override now = () => ms;
-  } as DateConstructor;
+    // Those of earlier tasks are instances of other classes.
+    static override [Symbol.hasInstance] = (value: unknown) => value instanceof OuterDate;
+  } as unknown as DateConstructor;
   Math.random = () => run.random();
   Object.assign(globalThis, run.globals);
   return () => {
