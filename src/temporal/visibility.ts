@@ -256,7 +256,13 @@ export const readEach = async <Item, Row>(
   read: (item: Item) => Row[] | Promise<Row[]>,
 ): Promise<Row[]> => (await pMap(items, read, { concurrency: 10 })).flat();
 
-async function countOpen(client: Client, taskQueue: string, condition: string, withinMs: number): Promise<number> {
+/** How many runs of a task queue are open and meet the condition. */
+export async function countOpen(
+  client: Client,
+  taskQueue: string,
+  condition: string,
+  withinMs: number,
+): Promise<number> {
   const count = () => client.workflow.count(openRuns(taskQueue, condition));
   return (await client.withDeadline(deadlineIn(withinMs), count)).count;
 }

@@ -20,7 +20,7 @@ import { changeSeenSignal, changesCountedSignal, watchedOrderQuery, watchToldSig
 import { type PausedActivity, pausedActivities, pausedText } from './paused-activities.js';
 import { completeActivity, decodeAll, runOf } from './runs.js';
 import { startServing } from './starts.js';
-import { attributeOf, followedQuery, instantOf, isOfAccount, type Looking, listOpen } from './visibility.js';
+import { attributeOf, countOpen, followedQuery, instantOf, isOfAccount, type Looking, listOpen } from './visibility.js';
 
 const withinMs = 5_000;
 /** The run may have to be replayed, with many others. */
@@ -97,6 +97,13 @@ export function createWatchPort(client: Client, taskQueue: string, version: Work
     processes: (account) => countProcesses(accountQueueOf(taskQueue, account)),
     isSucceeded: async (account) =>
       version !== null && (await isSucceeded(client, accountQueueOf(taskQueue, account), version)),
+    async fairShare(account) {
+      const [watches, processes] = await Promise.all([
+        countOpen(client, taskQueue, "WorkflowType = 'accountWatch'", withinMs),
+        pollersOf(client, accountQueueOf(taskQueue, account)),
+      ]);
+      return Math.ceil(watches / Math.max(1, processes.length));
+    },
     ping: () =>
       client.withDeadline(deadlineIn(withinMs), async () => void (await client.workflowService.getSystemInfo({}))),
   };

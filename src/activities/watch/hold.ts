@@ -27,6 +27,8 @@ export interface WatchPort extends WatchedRuns {
   processes(account: AccountName): Promise<number>;
   /** Do activities of the account go to workers of another version? False if this process has no version. */
   isSucceeded(account: AccountName): Promise<boolean>;
+  /** The number of all watches, divided by that of the processes that could have this account's. */
+  fairShare(account: AccountName): Promise<number>;
   ping(): Promise<void>;
 }
 
@@ -39,6 +41,8 @@ export interface WatchPace {
   idle: number;
   /** Checks for workers of a newer version. A watch that comes back all the same is held for as long. */
   versions: number;
+  /** A process with more watches than its share gives some back. */
+  shares: number;
 }
 
 /** What all watches of a process share. */
@@ -83,6 +87,8 @@ export class Hold {
   readonly polls: Polls;
   /** Should a process of another version take the watch? */
   isSucceeded = false;
+  /** Does this process have more watches than its share? */
+  isSurplus = false;
   /** Resolves once the orders of the account were listed. */
   readonly listed: Promise<void>;
   readonly #ports: HoldPorts;
@@ -142,6 +148,11 @@ export class Hold {
   /** A run hands over its order. Before the first time it has read the order itself. */
   add(order: WatchOrderInput): void {
     if (this.polls.add(order)) this.#heardOf.count(this.account.name);
+  }
+
+  /** Could another process have the watch? */
+  get isShared(): boolean {
+    return this.#processes > 1;
   }
 
   isIdle(): boolean {

@@ -28,6 +28,7 @@ const defaultPace: WatchPace = {
   counts: 3_600_000,
   idle: 60_000,
   versions: 300_000,
+  shares: 120_000,
 };
 
 /** After this time the worker gives the activity back, so that the run continues as new. */
@@ -41,6 +42,9 @@ const startAgainMs = 5_000;
 /** A worker with hundreds of accounts must not burden Temporal at its start. */
 const startEveryMs = 50;
 const tickMs = 200;
+/** A process has some open polls of the queue. Each attempt takes one of them, and one of the account's requests. */
+const refuseMs = 5_000;
+const refuseAgainMs = 200;
 const pingEveryMs = 5_000;
 /** Without Temporal for so long, another process may hold the watches. */
 const contactMs = 25_000;
@@ -60,6 +64,8 @@ export class Watching {
   readonly #pace: WatchPace;
   readonly #holds = new Map<AccountName, Hold>();
   readonly #startedAt = new Map<AccountName, number>();
+  /** Watches that were given back so that another process takes them. */
+  readonly #refusesUntil = new Map<AccountName, number>();
   readonly #process: WatchProcess;
   readonly #leaving = new AbortController();
   #isLooking = false;
@@ -123,6 +129,8 @@ export class Watching {
 
   async #watch(account: Account): Promise<WatchEnd> {
     const { monotonic, isLeaving } = this.#ports;
+    if (monotonic() < (this.#refusesUntil.get(account.name) ?? Number.NEGATIVE_INFINITY))
+      throw toAnother(refuseAgainMs);
     const hold = await this.#begin(account);
     const until = monotonic() + renewMs;
     try {
@@ -132,7 +140,7 @@ export class Watching {
       await Promise.race([hold.listed, rest(firstListWithinMs)]);
       for (;;) {
         heartbeat(hold.pulse());
-        if (isLeaving()) throw handedOver(hold);
+        if (isLeaving() || hold.isSurplus) throw handedOver(hold);
         if (cancellationSignal().aborted) await Context.current().cancelled; // rejects
         if (hold.isIdle()) return 'idle';
         if (hold.isSucceeded || monotonic() >= until) return 'renew';
@@ -181,6 +189,7 @@ export class Watching {
     this.#isLooking = true;
     this.#contactAt = monotonic();
     let tickAt = monotonic();
+    let shareAt = tickAt + this.#pace.shares;
     for (let pingAt = Number.NEGATIVE_INFINITY; this.#holds.size > 0; ) {
       if (isLeaving()) this.#leaving.abort();
       // The process was stopped or very slow, so another one may hold its watches by now. If the monotonic clock stops
@@ -192,22 +201,45 @@ export class Watching {
         const reached = (): number => (this.#contactAt = monotonic());
         runs.ping().then(reached, () => undefined);
       }
+      if (tickAt >= shareAt) {
+        shareAt = tickAt + this.#pace.shares;
+        void this.#share().catch(() => undefined); // again at the next turn
+      }
       await pause(tickMs, undefined, { ref: false });
     }
     this.#isLooking = false;
+  }
+
+  /**
+   * Gives back the watches beyond the share of this process, so that its death never stops all polls. Its own polls of
+   * the queue may be the first to get them again, but not for long.
+   */
+  async #share(): Promise<void> {
+    const shared = this.held().filter(({ isShared }) => isShared);
+    const [first] = shared;
+    if (first === undefined) return;
+    const surplus = this.#holds.size - (await this.#ports.runs.fairShare(first.account.name));
+    for (const hold of shared.slice(0, Math.max(0, surplus))) {
+      hold.isSurplus = true;
+      this.#refusesUntil.set(hold.account.name, this.#ports.monotonic() + refuseMs);
+    }
   }
 }
 
 /** Temporal hands the last heartbeat to the next attempt. */
 function handedOver(hold: Hold): Error {
   heartbeat({ ...hold.pulse(), isLeft: true, dueInMs: hold.polls.dueInMs() } satisfies WatchPulse);
-  return plainFailure({
-    type: 'HandedOver',
-    message: 'This worker stops, or did not reach Temporal; another one takes the watch.',
-    category: 'BENIGN',
-    nextRetryDelay: 1,
-  });
+  return toAnother(1);
 }
+
+const toAnother = (nextRetryDelay: number): Error =>
+  plainFailure({
+    type: 'HandedOver',
+    message:
+      'This worker gives the watch to another one: it stops, did not reach Temporal, or has more than its share.',
+    category: 'BENIGN',
+    nextRetryDelay,
+  });
 
 /** If the process before did not leave the watch, Temporal gave it up: it may poll on for some seconds. */
 function holdBefore(): HoldBefore {

@@ -86,6 +86,10 @@ export class WatchStage {
   wallAheadMs = 0;
   standing = { used: 0, isOnlyOne: true };
   isLeaving = false;
+  /** How many processes make calls of the accounts. */
+  processes = 1;
+  /** How many watches each process should have. */
+  fairShare = 1;
   isSucceeded = false;
   lists: number[] = [];
   started: number[] = [];
@@ -148,7 +152,7 @@ export class WatchStage {
     const { random = 0, ...settings } = this.#settings;
     return {
       ...settings,
-      account: () => account,
+      account: (name) => ({ ...account, name }),
       readOrder: (_account, orderId) => this.#read(orderId),
       runs: this.#temporal(),
       usage: { perSecond: () => this.standing.used },
@@ -188,8 +192,9 @@ export class WatchStage {
       start: () => up(() => void this.started.push(Date.now())),
       tell: (_name, told) => up(() => void this.told.push(told)),
       tellCounts: (_name, counts) => up(() => void this.toldCounts.push(counts)),
-      processes: () => up(() => 1),
+      processes: () => up(() => this.processes),
       isSucceeded: () => up(() => this.isSucceeded),
+      fairShare: () => up(() => this.fairShare),
       ping: () => up(() => undefined),
     };
   }
@@ -339,7 +344,7 @@ export class WatchStage {
   findingsOf = (orderId: string) => this.findings.filter((finding) => finding.orderId === orderId);
 
   /** Temporal hands one attempt of the activity to this process. `before`: the last heartbeat of the attempt before. */
-  attempt(before?: WatchPulse): Attempt {
+  attempt(before?: WatchPulse, name = account.name): Attempt {
     const info = before === undefined ? {} : { attempt: 2, heartbeatDetails: before };
     const environment = new MockActivityEnvironment(info, { logger });
     const attempt: Attempt = {
@@ -349,7 +354,7 @@ export class WatchStage {
     };
     environment.on('heartbeat', (pulse: WatchPulse) => attempt.pulses.push(pulse));
     const ending = environment
-      .run(() => this.watching.activities.watchOrders({ account: account.name }))
+      .run(() => this.watching.activities.watchOrders({ account: name }))
       .then(
         (end) => ({ end }),
         (error: unknown) => ({ error }),
