@@ -1,4 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
+import type { ApplicationFailure } from '@temporalio/common';
 import { wallMs } from '../clock.js';
 import { parseCallBody } from '../contracts/call-bodies.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
@@ -11,6 +12,7 @@ import {
   type CallTrouble,
   isAboutOrder,
   isChanging,
+  isOnlyRead,
   passingTrouble,
   pauseAfterMs,
   type Sent,
@@ -23,9 +25,10 @@ import { effectOf, RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { SealingError } from '../sealing/sealer.js';
 import { type AuthorizedCall, QuietTime } from './authorized-call.js';
+import { plainFailure, toDelay } from './failures.js';
 import { type LookingPorts, meaningOf, sealingRemedy } from './looking.js';
 import { createQuoting, type QuotingPorts } from './quote.js';
-import { type Claims, runOfActivity } from './runs.js';
+import { type Claims, runOfActivity, wasTriedBefore } from './runs.js';
 import { TokenUnavailable } from './token.js';
 
 /** The ports of the activity. */
@@ -105,13 +108,9 @@ export function createCallActivities(ports: CallActivityPorts) {
       });
       return result ? { kind: 'done', result, ...facts() } : mayNotSend(claimedBefore);
     } catch (error) {
-      const known = toCallTrouble(error, { ...given, operation: asking }, now(), pauseAfterMs(number));
-      const named = error instanceof RideApiError || error instanceof UnusableReply ? error.namedOrderId : undefined;
-      const trouble = {
-        ...(known ?? passingTrouble(given, `an attempt broke off: ${nameOf(error)}`)),
-        ...(named === undefined ? {} : { namedOrderId: named }),
-        ...(quote !== null && isQuoteRefused(error) ? { isQuoteRefused: true } : {}),
-      };
+      const known = toCallTrouble(error, { ...given, operation: asking }, now(), ownPauseMs(number));
+      const broken = passingTrouble(given, `an attempt broke off: ${nameOf(error)}`);
+      const trouble = withOrderAndQuote(known ?? broken, error, quote);
       const isSent = isInDoubt || sent === 'unknown';
       if (!isSent && sentBefore !== 'unknown') return failed(trouble);
       return failed({ ...trouble, isFinal: (isUnrepeatable && isSent) || isLastWord(error) });
@@ -119,17 +118,26 @@ export function createCallActivities(ports: CallActivityPorts) {
   }
 
   return {
-    /** One attempt of a call. It never fails for what the service or the network does: its end says what is known. */
+    /**
+     * One attempt of a call, whose end says what is known. Only an attempt that reads fails, so that Temporal repeats it.
+     */
     async attemptCall(given: CallAttempt): Promise<AttemptEnd & AttemptFacts> {
-      return { ...(await attempt(given)), ...(stores ? { stores } : {}) };
+      const end = await attempt(given);
+      if (end.kind === 'failed' && !end.trouble.isFinal && isRepeatedByTemporal(given)) throw toRepeat(end.trouble);
+      return { ...end, ...(stores ? { stores } : {}) };
     },
   };
 }
 
-/** An operator who pauses and resumes an activity may have it tried again, although its run asks for one attempt. */
-function wasTriedBefore(): boolean {
-  const { attempt, scheduledTimestampMs, currentAttemptScheduledTimestampMs } = activityInfo();
-  return attempt > 1 || currentAttemptScheduledTimestampMs > scheduledTimestampMs;
+/** A run of release 0.2.0 repeats its reads itself, and allows one attempt. */
+const isRepeatedByTemporal = (given: CallAttempt): boolean =>
+  isOnlyRead(given) && activityInfo().retryPolicy?.maximumAttempts !== 1;
+
+/** `number`: the attempts that the runs have made; Temporal counts its own. */
+const ownPauseMs = (number = 1): number => pauseAfterMs(Math.max(number, activityInfo().attempt));
+
+function toRepeat({ type, message, details, afterMs = 0 }: CallTrouble): ApplicationFailure {
+  return plainFailure({ type, message, details, nextRetryDelay: toDelay(Math.max(afterMs, ownPauseMs())) });
 }
 
 /** The code words of a quote are unknown; a refusal of it has "quote" in one of them, or names its field (assumed). */
@@ -137,6 +145,16 @@ const isQuoteRefused = (error: unknown): boolean =>
   error instanceof RideApiError &&
   !error.retryable &&
   [error.upstreamCode, ...error.upstreamFields].some((word) => /quote/i.test(word ?? ''));
+
+/** Adds the order that the answer named, and whether the service refused the quote. */
+function withOrderAndQuote(trouble: CallTrouble, error: unknown, quote: Quote | null): CallTrouble {
+  const named = error instanceof RideApiError || error instanceof UnusableReply ? error.namedOrderId : undefined;
+  return {
+    ...trouble,
+    ...(named === undefined ? {} : { namedOrderId: named }),
+    ...(quote !== null && isQuoteRefused(error) ? { isQuoteRefused: true } : {}),
+  };
+}
 
 /** The message may hold anything. */
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);

@@ -135,6 +135,12 @@ export function runOfActivity(): RunName {
   return workflowExecution;
 }
 
+/** An operator who pauses and resumes an activity may have it tried again, although its run asks for one attempt. */
+export function wasTriedBefore(): boolean {
+  const { attempt, scheduledTimestampMs, currentAttemptScheduledTimestampMs } = activityInfo();
+  return attempt > 1 || currentAttemptScheduledTimestampMs > scheduledTimestampMs;
+}
+
 /** The activity that notices resets, as workflows see it. */
 export type ResetActivities = ReturnType<typeof createResetActivities>;
 

@@ -163,6 +163,10 @@ export interface CallAttempt extends ServiceCall, Pick<SentBefore, 'sent' | 'isR
   quote?: Quote;
 }
 
+/** Does the attempt only read? Temporal repeats such an attempt, whereas the run itself repeats one that may change something. */
+export const isOnlyRead = ({ operation, isReadFirst }: Pick<CallAttempt, 'operation' | 'isReadFirst'>): boolean =>
+  isReadFirst || !isChanging(operation);
+
 /** What an attempt says beside its end. */
 export interface AttemptFacts {
   /** The worker has a store. */

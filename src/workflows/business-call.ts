@@ -1,5 +1,14 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { patched, proxyActivities, setCurrentDetails, sleep, TimeoutFailure, workflowInfo } from '@temporalio/workflow';
+import {
+  type ActivityFailure,
+  type ActivityOptions,
+  patched,
+  proxyActivities,
+  setCurrentDetails,
+  sleep,
+  TimeoutFailure,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { CallActivities } from '../activities/call.js';
 import type { FollowingActivities } from '../activities/runs.js';
 import type { Attention } from '../domain/attention.js';
@@ -13,11 +22,13 @@ import {
   type BusinessCallResult,
   type CallAttempt,
   type CallFailure,
+  type CallTrouble,
   callSummary,
   callWaits,
   effortMs,
   isChanging,
   isDoubtfulAfterReset,
+  isOnlyRead,
   nothingSent,
   parseBusinessCallInput,
   passingTrouble,
@@ -29,9 +40,9 @@ import {
 import { attentionLines } from '../domain/markdown.js';
 import type { QuotedPrice } from '../domain/ride/quote.js';
 import { businessCallId } from '../domain/workflow-ids.js';
-import { accountQueue, waitingOptions } from './activity-options.js';
+import { accountQueue, ownDelays, waitingOptions } from './activity-options.js';
 import { type Claim, claimedSignal } from './messages.js';
-import { refuseBadInput, requireWorkflowId, setHandler, whenFailed, whileLong } from './run-kit.js';
+import { lastFailure, refuseBadInput, requireWorkflowId, setHandler, whenFailed, whileLong } from './run-kit.js';
 import { writeAccount, writeAttention } from './search-attributes.js';
 
 /** One operation of the business interface. The workflow id holds the caller's key, so a repeated start has no second effect. Fails
@@ -95,7 +106,10 @@ export const performCall = (
     () => carryOut(call, course),
   );
 
-/** The run repeats a call, since only its history knows what was sent: an operator may reset an activity. */
+/**
+ * The run repeats what may change something, since only its history knows what was sent: an operator may reset an activity.
+ * Temporal repeats what only reads.
+ */
 async function carryOut(
   call: ServiceCall,
   { attempts, updateId, isInDoubt = false, onStore, onQuote }: CallCourse,
@@ -153,19 +167,35 @@ const failureOf = ({ type, message, details }: CallFailure): ApplicationFailure 
 async function attempt(call: CallAttempt, leftMs: number): Promise<AttemptEnd & AttemptFacts> {
   const { attemptCall } = proxyActivities<CallActivities>({
     ...(call.withQuote ? quotedAttemptTerms : attemptTerms),
+    ...repeatTerms(call, Math.max(leftMs, 1)),
     taskQueue: accountQueue(call.account),
-    scheduleToStartTimeout: Math.max(leftMs, 1),
-    retry: { maximumAttempts: 1 },
     // The result of a change matters, and an attempt ends soon.
     cancellationType: isChanging(call.operation) ? 'WAIT_CANCELLATION_COMPLETED' : 'TRY_CANCEL',
     summary: call.isReadFirst ? `Was it carried out: ${callSummary(call)}` : callSummary(call),
   });
-  return await whenFailed<AttemptEnd & AttemptFacts>(attemptCall(call), ({ cause }) => {
-    const isUntaken = cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START';
-    const why = isUntaken
-      ? 'no worker took it in time. Check that a worker of this account runs.'
-      : 'a worker stopped during the attempt';
-    const isUnsent = isUntaken || call.isReadFirst || !isChanging(call.operation);
-    return { kind: 'failed', sent: isUnsent ? 'no' : 'unknown', trouble: passingTrouble(call, why) };
-  });
+  return await whenFailed<AttemptEnd & AttemptFacts>(attemptCall(call), (failure) => endOf(call, failure));
+}
+
+const repeatTerms = (call: CallAttempt, leftMs: number): ActivityOptions =>
+  isOnlyRead(call)
+    ? { scheduleToCloseTimeout: leftMs, retry: ownDelays }
+    : { scheduleToStartTimeout: leftMs, retry: { maximumAttempts: 1 } };
+
+/** The end of an attempt that broke off. Of reads, the last one until their time was over. */
+function endOf(call: CallAttempt, failure: ActivityFailure): AttemptEnd {
+  const { cause, retryState } = failure;
+  if (cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START') {
+    const why = 'no worker took it in time. Check that a worker of this account runs.';
+    return { kind: 'failed', sent: 'no', trouble: passingTrouble(call, why) };
+  }
+  if (isOnlyRead(call) && retryState === 'TIMEOUT')
+    return { kind: 'failed', sent: 'no', trouble: lastTrouble(call, lastFailure(failure)) };
+  const trouble = passingTrouble(call, 'a worker stopped during the attempt');
+  return { kind: 'failed', sent: isOnlyRead(call) ? 'no' : 'unknown', trouble };
+}
+
+function lastTrouble(call: CallAttempt, last: ApplicationFailure | undefined): CallTrouble {
+  if (!last) return passingTrouble(call, 'no worker finished it in time. Check that a worker of this account runs.');
+  const type = last.type === 'CredentialsRejected' ? last.type : 'Unavailable';
+  return { type, message: last.message, details: last.details ?? [], isFinal: true };
 }

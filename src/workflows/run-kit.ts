@@ -124,6 +124,10 @@ export const whenFailed = <T>(
     return otherwise(error);
   });
 
+/** The failure of the last attempt; undefined if none ended. After a time-out the SDK no longer knows it (1.24). */
+export const lastFailure = ({ cause }: ActivityFailure): ApplicationFailure | undefined =>
+  cause instanceof ApplicationFailure ? cause : undefined;
+
 /** Waits for the first of the promises that `start` makes, and cancels the others. */
 export async function firstOf<T>(start: () => Promise<T>[]): Promise<T> {
   const scope = new CancellationScope();

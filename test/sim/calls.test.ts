@@ -48,6 +48,16 @@ describe('the worker tries a call for a bounded time', () => {
     expect(stack.world.scheduler.now - from).toBeLessThan(minute);
     expect(stack.calls()).toHaveLength(1);
   });
+
+  it('and names the missing worker if none is left for another attempt', async () => {
+    const stack = startSimulatedStack();
+    stack.refuses(day, 503);
+    const run = await call(stack, 'companySettings');
+    await stack.sleep(10 * second);
+    stack.world.workers.kill(10 * minute);
+    const message = expect.stringContaining('no worker finished it in time');
+    await expect(run.result()).rejects.toMatchObject({ cause: { type: 'Unavailable', message } });
+  });
 });
 
 /** The attention of a run, every ten seconds until it has closed. */

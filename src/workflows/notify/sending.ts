@@ -1,19 +1,17 @@
 import {
-  ActivityFailure,
   type ActivityOptions,
-  ApplicationFailure,
+  type ApplicationFailure,
   CancellationScope,
   CancelledFailure,
   log,
   metricMeter,
   proxyActivities,
-  TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { NotifyActivities, StoreActivities } from '../../activities/notify.js';
 import type { MissedReason, Notice, NoticeFate, StoredChange } from '../../domain/notify/notices.js';
 import { shownUrl, store } from '../../domain/notify/receivers.js';
-import { whenFailed } from '../run-kit.js';
+import { lastFailure, whenFailed } from '../run-kit.js';
 
 /**
  * Sends one notice to its URL or the store, with as many attempts as it takes. `run`: the first run of the chain that
@@ -64,13 +62,6 @@ async function requestNotice(
 type Missed = Extract<NoticeFate, { kind: 'missed' }>;
 
 const expired: Missed = { kind: 'missed', reason: 'expired', why: 'given up after a day' };
-
-/** The failure of the last attempt; undefined if no attempt ended. */
-function lastFailure(error: unknown): ApplicationFailure | undefined {
-  let cause = error;
-  while (cause instanceof ActivityFailure || cause instanceof TimeoutFailure) cause = cause.cause;
-  return cause instanceof ApplicationFailure ? cause : undefined;
-}
 
 const reasonByType: ReadonlyMap<string, MissedReason> = new Map([
   ['ReceiverGone', 'gone'],

@@ -8,7 +8,9 @@ import {
   afterAttempt,
   type BusinessCallResult,
   type BusinessOperation,
+  type CallFailureType,
   type CallTrouble,
+  isOnlyRead,
   nothingSent,
   pauseAfterMs,
   type SentBefore,
@@ -110,15 +112,17 @@ export function createCallStage(
   async function change(call: ServiceCall, before: SentBefore = nothingSent, number = 1): Promise<Ended> {
     const { sent, isReadFirst } = before;
     const workflowExecution = { workflowId: 'w', runId: 'r' };
-    const { seen: end } = await attemptOnce({ workflowExecution, ...stage.info }, () =>
-      attemptCall({ ...call, sent, isReadFirst, number, updateId: null, ...(lastQuote && { quote: lastQuote }) }),
+    const given = { ...call, sent, isReadFirst };
+    const one = await attemptOnce({ workflowExecution, ...stage.info }, () =>
+      attemptCall({ ...given, number, updateId: null, ...(lastQuote && { quote: lastQuote }) }),
     );
-    lastQuote = end?.quote ?? lastQuote;
-    if (!end) throw new Error('an attempt of a call never fails');
+    lastQuote = one.seen?.quote ?? lastQuote;
+    const end = one.seen ?? toEnd(given, one.failure);
     return {
       ...(end.kind === 'done' && { seen: end.result }),
       ...('trouble' in end && { failure: toFailure(end.trouble) }),
       end,
+      thrown: one.failure,
     };
   }
 
@@ -144,11 +148,20 @@ export function createCallStage(
   return Object.assign(stage, { requests, clock, tokens, attempt, change, run, elapsedMs: () => clock.now - start });
 }
 
+/** Temporal repeats an attempt that only reads, and no other. */
+function toEnd(given: Parameters<typeof isOnlyRead>[0], failure?: ApplicationFailure): AttemptEnd {
+  if (!failure || !isOnlyRead(given) || failure.nonRetryable) throw new Error('this attempt of a call never fails');
+  const { type, message, nextRetryDelay } = failure;
+  const trouble = { type: type as CallFailureType, message, details: [], isFinal: false };
+  return { kind: 'failed', sent: 'no', trouble: { ...trouble, afterMs: Number(nextRetryDelay) } };
+}
+
 /** What became of an attempt. */
 interface Ended {
   seen?: BusinessCallResult;
   failure?: Partial<Pick<ApplicationFailure, 'type' | 'message' | 'details' | 'nonRetryable' | 'nextRetryDelay'>>;
   end?: AttemptEnd;
+  thrown?: ApplicationFailure | undefined;
 }
 
 const toFailure = ({ type, message, details, isFinal, afterMs }: CallTrouble): NonNullable<Ended['failure']> => ({

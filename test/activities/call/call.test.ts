@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { TokenUnavailable } from '../../../src/activities/token.js';
+import { nothingSent } from '../../../src/domain/call.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { RideApiGarbled, RideApiUnreachable } from '../../../src/ride-api/errors.js';
 import { callOf, createCallStage, newOrder, refusal, reply } from './attempts.js';
 
 const lost = () => new RideApiUnreachable('CONNECTION_LOST', 'https://business.example');
+const inDoubt = { ...nothingSent, sent: 'unknown', isReadFirst: true } as const;
+const once = { retryPolicy: { maximumAttempts: 1 } };
 const answer = reply(200, { id: 'o-1', status: 'Pending' });
 
 describe('a call', () => {
@@ -36,6 +39,23 @@ describe('a call', () => {
     const { failure } = await stage.attempt(callOf('products'), attempt);
     expect(failure).toMatchObject({ type: 'Unavailable', nextRetryDelay: waitMs });
   });
+
+  it.each([
+    ['a read', callOf('products'), nothingSent, {}, 4_000],
+    ['a read of what a change did', callOf('cancelOrder'), inDoubt, {}, 4_000],
+    ['a read of release 0.2.0, whose run repeats it', callOf('products'), nothingSent, once, null],
+    ['a change', callOf('cancelOrder'), nothingSent, once, null],
+    ['a create that an operator allowed more attempts', callOf('createOrder'), nothingSent, {}, null],
+  ] as const)(
+    'an attempt that the service turns away fails for Temporal only if it reads: %s',
+    async (_, call, before, info, delayMs) => {
+      const stage = createCallStage([reply(503)]);
+      stage.info = { attempt: 3, ...info };
+      const { end, thrown } = await stage.change(call, before);
+      expect(thrown?.nextRetryDelay ?? null).toBe(delayMs);
+      expect(end).toMatchObject({ kind: 'failed' });
+    },
+  );
 });
 
 it.each([

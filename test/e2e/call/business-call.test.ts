@@ -10,7 +10,7 @@ import { referenceFieldId, startCall } from '../../support/call/calls.js';
 import { useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 import { repeatsCreates } from '../../support/ride/rides.js';
-import { attributeOf } from '../../support/runs.js';
+import { attributeOf, eventsOf, isFailing, pendingOf, timersOf } from '../../support/runs.js';
 
 const stack = useOrderStack({ env: repeatsCreates });
 let rides: FaretrailClient;
@@ -125,6 +125,21 @@ const workflowOf = ({ key }: NewRead) => stack.client.workflow.getHandle(`call/b
 const requestsOf = ({ orderId }: NewRead) => stack.sandbox.ledger({ operation: 'orderDetails', orderId }).length;
 
 describe('a read', () => {
+  it('that the service turns away is shown as an activity that Temporal retries, and a repeat adds no event', async () => {
+    stack.sandbox.setFault({ kind: 'unavailable', operation: 'orderDetails', retryAfterSeconds: 1, times: 3 });
+    const read = newRead();
+    const result = rides.call(read);
+    const run = workflowOf(read);
+    await isFailing(run, 'attemptCall');
+    const [pending] = await pendingOf(run);
+    expect(pending).toMatchObject({ failure: expect.stringContaining('UPSTREAM_FAILED') });
+    expect(await result).toMatchObject({ status: 200 });
+    expect(requestsOf(read)).toBe(4);
+    const scheduled = (await eventsOf(run)).filter((event) => event.activityTaskScheduledEventAttributes);
+    expect(scheduled).toHaveLength(1);
+    expect(await timersOf(run), 'but for the one after which it is shown').toEqual([60]);
+  });
+
   it('of the same key joins the one under way, and gets the outcome of the ended one: one request in all', async () => {
     const read = newRead();
     const [one, two] = await Promise.all([rides.call(read), rides.call(read)]);

@@ -1,3 +1,4 @@
+import { ApplicationFailure } from '@temporalio/common';
 import { toOrderId } from '../../../../src/domain/keys.js';
 import { startCall } from '../../../support/call/calls.js';
 import { isPending } from '../../../support/runs.js';
@@ -9,6 +10,11 @@ const orderId = toOrderId('4711');
 export const done = { kind: 'done', result: { operation: 'cancelOrder', status: 200, body: null } };
 /** Why an attempt failed. */
 export const unavailable = { type: 'Unavailable', message: 'away', details: [], isFinal: false };
+
+/** The service asks for a longer wait than the whole call may last. */
+function turnsAway(): never {
+  throw ApplicationFailure.create({ type: 'Unavailable', message: 'away', nextRetryDelay: '1 hour' });
+}
 
 /** Every way through calls that a worker or the service lets down, by name. */
 export const callTroubles: Paths = {
@@ -54,6 +60,14 @@ export const callTroubles: Paths = {
   'call-to-read-ended-from-outside': scripted(
     { attemptCall: [() => fails(), answers(done)] },
     async (place) => await completed(startCall(place, 'orderDetails', { orderId })),
+  ),
+  'call-to-read-that-the-service-turns-away': scripted(
+    { attemptCall: turnsAway },
+    async (place) => await ended(startCall(place, 'orderDetails', { orderId })),
+  ),
+  'call-in-doubt-that-cannot-be-read': scripted(
+    { attemptCall: [answers({ kind: 'failed', sent: 'unknown', trouble: unavailable }), turnsAway] },
+    async (place) => await ended(startCall(place, 'cancelOrder', { orderId })),
   ),
   'call-that-the-service-never-takes': scripted(
     { attemptCall: answers({ kind: 'failed', sent: 'no', trouble: { ...unavailable, afterMs: 900_000 } }) },
