@@ -14,6 +14,15 @@ export type AccountWatchInput = s.Read<typeof AccountWatchInputSchema>;
 /** Reads the input of `accountWatch`. Throws `InvalidInput` that names the field. */
 export const parseAccountWatchInput = parserOf(AccountWatchInputSchema);
 
+/** The input of `watchOrders`. */
+export interface WatchOrdersInput extends AccountWatchInput {
+  /**
+   * Id of this run, if the one before gave its watch back and continued as new. After a reset the run has another id, so
+   * this one no longer applies.
+   */
+  renewedAs?: string;
+}
+
 /** The input of `nextReading` and of `watchOrder`: the order as its run shows it. */
 export interface WatchOrderInput extends OrderLook {
   /** Do deliveries announce the changes of this order? */

@@ -5,6 +5,7 @@ import {
   describeWatch,
   parseAccountWatchInput,
   readWatchTold,
+  type WatchOrdersInput,
   type WatchStatus,
 } from '../domain/watch.js';
 import { fromAccountWatchId } from '../domain/workflow-ids.js';
@@ -27,7 +28,7 @@ import { writeAccount, writeAttention } from './search-attributes.js';
 export async function accountWatch(rawInput: AccountWatchInput, before?: WatchStatus): Promise<WatchStatus> {
   const input = refuseBadInput(() => parseAccountWatchInput(rawInput));
   const { account } = input;
-  const { workflowId } = workflowInfo();
+  const { workflowId, originalExecutionRunId } = workflowInfo();
   // A replay runs on a task queue of its own, so only the account can be checked.
   requireWorkflowId(fromAccountWatchId(workflowId)?.account === account ? workflowId : `watch/${account}`);
   const isContinued = workflowInfo().continuedFromExecutionRunId !== undefined;
@@ -58,6 +59,8 @@ export async function accountWatch(rawInput: AccountWatchInput, before?: WatchSt
     priority: { priorityKey: 1 },
     summary: 'Poll all live orders of the account',
   });
-  if ((await watchOrders(input)) === 'idle' && !isTimeToContinue(defaultMaxEvents)) return { ...status, orders: 0 };
+  // A run continues as new only after a process has given the watch back.
+  const watched: WatchOrdersInput = isContinued ? { account, renewedAs: originalExecutionRunId } : { account };
+  if ((await watchOrders(watched)) === 'idle' && !isTimeToContinue(defaultMaxEvents)) return { ...status, orders: 0 };
   return await continueRun<typeof accountWatch>([input, status]);
 }

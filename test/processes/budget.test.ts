@@ -39,6 +39,10 @@ it('more orders than the budget allows are read in turn, urgent calls go ahead, 
   const handles = await fleet.followOrders(orders, [['Driving', 0]], ['business']);
   const followed = handles.map(({ workflowId }) => workflowId.split('/')[2] ?? '');
   await eachIsReadAfter(Date.now(), followed);
+  // A process that takes a watch keeps to a quarter of the budget for its first 26 s.
+  const recent = () =>
+    fleet.sandbox.ledger({ operation: 'orderDetails', since: new Date(Date.now() - 6_000).toISOString() }).length / 6;
+  await expect.poll(recent, { interval: 500 }).toBeGreaterThan(0.7 * perSecond);
   const watchedFrom = Date.now();
   const queue = `${fleet.place.config.taskQueue}.business`;
   const pollers = async () => (await pollersOf(fleet.client, queue)).length;

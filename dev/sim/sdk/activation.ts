@@ -23,6 +23,7 @@ export interface InitializeWorkflow {
   searchAttributes: Record<string, Payload>;
   startedAtMs: number;
   firstExecutionRunId: string;
+  originalExecutionRunId: string;
   continuedFromExecutionRunId: string | undefined;
   taskQueue: string;
   randomnessSeed: number[];

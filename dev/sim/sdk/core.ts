@@ -193,6 +193,7 @@ function initializeJob(event: Event): Job {
       searchAttributes: started.searchAttributes?.indexedFields ?? {},
       startedAtMs: msOf(event.eventTime),
       firstExecutionRunId: started.firstExecutionRunId ?? '',
+      originalExecutionRunId: started.originalExecutionRunId ?? '',
       continuedFromExecutionRunId: started.continuedExecutionRunId || undefined,
       taskQueue: started.taskQueue?.name ?? '',
       randomnessSeed: seedOfRun(started.originalExecutionRunId ?? ''),

@@ -290,8 +290,7 @@ export class Run {
 const types: Readonly<Record<string, string>> = searchAttributeTypes;
 
 function infoOf(runId: string, started: InitializeWorkflow): WorkflowInfo {
-  const { workflowId, workflowType, startedAtMs, firstExecutionRunId, continuedFromExecutionRunId, taskQueue } =
-    started;
+  const { workflowId, workflowType, startedAtMs, continuedFromExecutionRunId, taskQueue } = started;
   const pairs = Object.entries(valuesByName(started.searchAttributes)).flatMap(
     ([name, value]): SearchAttributePair[] => {
       if (typeof value !== 'string') return [];
@@ -303,7 +302,8 @@ function infoOf(runId: string, started: InitializeWorkflow): WorkflowInfo {
     workflowId,
     workflowType,
     runId,
-    firstExecutionRunId,
+    firstExecutionRunId: started.firstExecutionRunId,
+    originalExecutionRunId: started.originalExecutionRunId,
     taskQueue,
     namespace: 'default',
     ...(continuedFromExecutionRunId ? { continuedFromExecutionRunId } : {}),

@@ -57,8 +57,9 @@ export interface WatchProcess {
 
 /** What is known of the process that had the watch before. */
 export interface HoldBefore {
-  /** It polls no more. */
-  isOver: boolean;
+  /** For so long it may poll on; 0: it has stopped. */
+  pollsOnForMs: number;
+  /** When it would have polled its orders. */
   dueInMs: NonNullable<WatchPulse['dueInMs']>;
 }
 
@@ -76,8 +77,6 @@ export interface HoldPorts extends Omit<PollPorts, 'runs' | 'turns' | 'onHint' |
 const settleMs = 120_000;
 const longestPauseMs = 30_000;
 const countProcessesEveryMs = 60_000;
-/** For so long the process before may not have heard yet that Temporal has taken its watch away. */
-const overlapMs = 10_000;
 /** A late timer is made up for by so much, and no more: a process that was paused must not send all at once. */
 const catchUpMs = 50;
 
@@ -122,7 +121,7 @@ export class Hold {
     this.#heardOf = createUsage(monotonic);
     // What this process sends other processes send, too, each as much; and hints and new orders tell of reads wherever they are made.
     const used = (): number => Math.max(usage.perSecond(name) * this.#processes, this.#heardOf.perSecond(name));
-    const overlapsUntil = before.isOver ? monotonic() : monotonic() + overlapMs;
+    const overlapsUntil = monotonic() + before.pollsOnForMs;
     const isOnlyOne = (): boolean => process.isSure() && monotonic() >= overlapsUntil;
     const rate = () => pollsPerSecond(account.requestsPerSecond, { used: used(), isOnlyOne: isOnlyOne() });
     const onHint = (): void => this.#heardOf.count(name);

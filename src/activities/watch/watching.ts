@@ -10,8 +10,9 @@ import {
 } from '@temporalio/activity';
 import type { Account } from '../../domain/account.js';
 import type { AccountName } from '../../domain/keys.js';
-import type { AccountWatchInput, NextFinding, WatchEnd, WatchOrderInput, WatchPulse } from '../../domain/watch.js';
+import type { NextFinding, WatchEnd, WatchOrderInput, WatchOrdersInput, WatchPulse } from '../../domain/watch.js';
 import { plainFailure } from '../failures.js';
+import { runOfActivity, wasTriedBefore } from '../runs.js';
 import { Hold, type HoldBefore, type HoldPorts, type WatchPace, type WatchProcess } from './hold.js';
 import { createTurns } from './rates.js';
 
@@ -37,6 +38,13 @@ const pulseEveryMs = 2_000;
 const firstListWithinMs = 3_000;
 /** Reads may ask for the watch of their account so often. */
 const startedForMs = 60_000;
+/**
+ * A process whose activity has timed out could not heartbeat for half a minute, or stood still, and polls at a quarter
+ * of the rate by itself. This is for what it does before it notices.
+ */
+const silentMs = 10_000;
+/** The SDK sends a heartbeat every 24 s, and its answer tells the process that its activity has ended. */
+const unawareMs = 26_000;
 /** The run of the watch is closed by then. */
 const startAgainMs = 5_000;
 /** A worker with hundreds of accounts must not burden Temporal at its start. */
@@ -85,7 +93,8 @@ export class Watching {
 
   readonly activities = {
     /** Polls all live orders of the account until none is left. */
-    watchOrders: ({ account }: AccountWatchInput): Promise<WatchEnd> => this.#watch(this.#ports.account(account)),
+    watchOrders: (input: WatchOrdersInput): Promise<WatchEnd> =>
+      this.#watch(this.#ports.account(input.account), holdBefore(input)),
 
     /** Hands the order to the watch, and stays open until a poll finds something that its run does not show. */
     nextReading: async (order: WatchOrderInput): Promise<NextFinding> => {
@@ -127,11 +136,11 @@ export class Watching {
     }
   }
 
-  async #watch(account: Account): Promise<WatchEnd> {
+  async #watch(account: Account, before: HoldBefore): Promise<WatchEnd> {
     const { monotonic, isLeaving } = this.#ports;
     if (monotonic() < (this.#refusesUntil.get(account.name) ?? Number.NEGATIVE_INFINITY))
       throw toAnother(refuseAgainMs);
-    const hold = await this.#begin(account);
+    const hold = await this.#begin(account, before);
     const until = monotonic() + renewMs;
     try {
       const stop = AbortSignal.any([cancellationSignal(), this.#leaving.signal]);
@@ -155,8 +164,7 @@ export class Watching {
   }
 
   /** The hold of this attempt of the activity takes the place of that of an attempt that Temporal has given up. */
-  async #begin(account: Account): Promise<Hold> {
-    const previous = holdBefore();
+  async #begin(account: Account, previous: HoldBefore): Promise<Hold> {
     for (let before = this.#holds.get(account.name); before; before = this.#holds.get(account.name))
       await this.#end(before);
     const hold = this.#outside.runInAsyncScope(
@@ -241,9 +249,14 @@ const toAnother = (nextRetryDelay: number): Error =>
     nextRetryDelay,
   });
 
-/** If the process before did not leave the watch, Temporal gave it up: it may poll on for some seconds. */
-function holdBefore(): HoldBefore {
+/**
+ * How long the process that held the watch before may poll on. Not at all if its last heartbeat says so, or if its run
+ * continued as new. A first attempt proves nothing: an operator may have terminated the run before or reset this one.
+ */
+function holdBefore({ renewedAs }: WatchOrdersInput): HoldBefore {
   const { attempt, heartbeatDetails } = activityInfo();
   const { isLeft = false, dueInMs = {} } = (heartbeatDetails as WatchPulse | undefined) ?? {};
-  return { isOver: attempt === 1 || isLeft, dueInMs };
+  const isOver = isLeft || (renewedAs === runOfActivity().runId && !wasTriedBefore());
+  if (isOver) return { pollsOnForMs: 0, dueInMs };
+  return { pollsOnForMs: attempt > 1 ? silentMs : unawareMs, dueInMs };
 }

@@ -13,7 +13,7 @@ describe('a process with more watches than its share', () => {
     const stage = new WatchStage();
     Object.assign(stage, { processes, fairShare });
     stage.begin('1');
-    const attempts = names.map((name) => stage.attempt(undefined, name));
+    const attempts = names.map((name) => stage.attempt(undefined, { name }));
     await pass(5 * minute);
     return { stage, left: attempts.filter(({ isOver }) => isOver) };
   }

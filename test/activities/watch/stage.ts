@@ -1,9 +1,10 @@
-import { CompleteAsyncError } from '@temporalio/activity';
+import { CompleteAsyncError, type Info } from '@temporalio/activity';
 import { ActivityCancellationDetails } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { Polls } from '../../../src/activities/watch/polls.js';
 import { createTurns } from '../../../src/activities/watch/rates.js';
 import { Watching, type WatchingPorts } from '../../../src/activities/watch/watching.js';
+import type { AccountName } from '../../../src/domain/keys.js';
 import { concernIn } from '../../../src/domain/order/concern.js';
 import type { OrderReading } from '../../../src/domain/order/trail.js';
 import type { ChangeCounts } from '../../../src/domain/subscription/state.js';
@@ -343,9 +344,15 @@ export class WatchStage {
 
   findingsOf = (orderId: string) => this.findings.filter((finding) => finding.orderId === orderId);
 
-  /** Temporal hands one attempt of the activity to this process. `before`: the last heartbeat of the attempt before. */
-  attempt(before?: WatchPulse, name = account.name): Attempt {
-    const info = before === undefined ? {} : { attempt: 2, heartbeatDetails: before };
+  /**
+   * Temporal hands one attempt of the activity to this process. `before`: the last heartbeat of the attempt before.
+   * `renewedAs`: see `WatchOrdersInput`.
+   */
+  attempt(
+    before?: WatchPulse,
+    { renewedAs, name = account.name, ...more }: { renewedAs?: string; name?: AccountName } & Partial<Info> = {},
+  ): Attempt {
+    const info = before === undefined ? more : { attempt: 2, heartbeatDetails: before };
     const environment = new MockActivityEnvironment(info, { logger });
     const attempt: Attempt = {
       ...{ end: undefined, error: undefined, isOver: false, pulses: [] },
@@ -353,8 +360,9 @@ export class WatchStage {
         environment.cancel('CANCELLED', new ActivityCancellationDetails(details)),
     };
     environment.on('heartbeat', (pulse: WatchPulse) => attempt.pulses.push(pulse));
+    const input = renewedAs === undefined ? { account: name } : { account: name, renewedAs };
     const ending = environment
-      .run(() => this.watching.activities.watchOrders({ account: name }))
+      .run(() => this.watching.activities.watchOrders(input))
       .then(
         (end) => ({ end }),
         (error: unknown) => ({ error }),

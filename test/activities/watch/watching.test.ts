@@ -192,59 +192,6 @@ describe('a watch that its process loses', () => {
   });
 });
 
-describe('the pace of a watch', () => {
-  const [slow, fast] = [41, 130];
-
-  it.each([
-    ['slowly from a process that may poll on for some seconds', undefined, slow],
-    ['at once from a worker that has left it', true, fast],
-  ] as const)('is taken over %s', async (_, isLeft, most) => {
-    const stage = new WatchStage();
-    stage.begin(ids(500));
-    const before = { orders: 500, lateMs: 0, since: iso(Date.now()) };
-    stage.attempt(isLeft ? { ...before, isLeft } : before);
-    const polls = await pollsWithin(stage, 9.5 * second);
-    if (isLeft) expect(polls).toBeGreaterThan(most);
-    else expect(polls).toBeLessThanOrEqual(most);
-    await pass(2 * second);
-    expect(await pollsWithin(stage, 10 * second)).toBeGreaterThan(fast);
-  });
-
-  it('is slow while Temporal does not answer, since another process may hold it', async () => {
-    const stage = new WatchStage();
-    stage.begin(ids(500));
-    stage.attempt();
-    await pass(2 * minute);
-    expect(await pollsWithin(stage, 10 * second)).toBeGreaterThan(fast);
-    stage.isTemporalDown = true;
-    await pass(35 * second);
-    expect(await pollsWithin(stage, 10 * second)).toBeLessThanOrEqual(slow);
-    stage.isTemporalDown = false;
-    await pass(10 * second);
-    expect(await pollsWithin(stage, 10 * second)).toBeGreaterThan(fast);
-  });
-
-  it('gives way to the first reads of new orders, which other processes make', async () => {
-    const stage = new WatchStage();
-    stage.begin(ids(1_000));
-    stage.attempt();
-    await pass(2 * second);
-    expect(await pollsWithin(stage, 10 * second), 'nine tenths of the budget of 16').toBeGreaterThan(140);
-    let isAdding = true;
-    const add = (): void => {
-      if (!isAdding) return;
-      void stage.add(`new-${Date.now()}`);
-      setTimeout(add, second / 14);
-    };
-    add();
-    await pass(2 * second);
-    expect(await pollsWithin(stage, 10 * second)).toBeLessThan(35);
-    isAdding = false;
-    await pass(2 * second);
-    expect(await pollsWithin(stage, 10 * second)).toBeGreaterThan(140);
-  });
-});
-
 describe('what a watch tells its run', () => {
   it('is once who polls, and then only news about the trouble of the account', async () => {
     const stage = new WatchStage();
