@@ -10,8 +10,8 @@ import type { OrderCounts } from '../../domain/subscription/state.js';
 import type { ListedOrder, WatchOrderInput } from '../../domain/watch.js';
 import { toReadTrouble } from '../looking.js';
 import type { OrderReader } from '../order.js';
-import { type AccountTrouble, createAccountTrouble } from './account-trouble.js';
 import type { Turns } from './rates.js';
+import { type AccountTrouble, createAccountTrouble } from './trouble.js';
 import { type TakenOver, WatchedOrder, type WatchedRuns, type WatchParts } from './watched-order.js';
 
 /** What the metrics count of polls. */

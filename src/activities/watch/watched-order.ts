@@ -1,3 +1,16 @@
+/*
+ * What the watch knows of one order:
+ *
+ *   listed by visibility ──> known ── poll ──> the same ────────────> known, until the next poll
+ *   handed over by its run ──> │ ^                │
+ *                              │ │                +─ something new ──> told ── handed over anew ──> known
+ *       trouble of this order, │ │                                      │
+ *       when it has lasted     v │ answered                             +─ the order, or its run, has ended ──> dropped
+ *                            failing
+ *
+ * `known` is doubtful where visibility shows another status than the run has handed over: before the watch tells the run
+ * anything, it asks what the run shows.
+ */
 import { type MonotonicClock, type WallClock, wallOffsetMs } from '../../clock.js';
 import type { Account } from '../../domain/account.js';
 import type { ReadTrouble } from '../../domain/failure-streak.js';
@@ -10,7 +23,7 @@ import { msToSignal, withSignal } from '../../domain/signal-pace.js';
 import type { OrderCounts } from '../../domain/subscription/state.js';
 import type { NextFinding, SeenChange, ShownOrder, WatchOrderInput } from '../../domain/watch.js';
 import type { FollowOrderKey } from '../../domain/workflow-ids.js';
-import { createSteadyStreak, type SteadyStreak } from './steady-streak.js';
+import { createSteadyStreak, type SteadyStreak } from './trouble.js';
 
 /** What the run of an order shows now. */
 export interface Shown extends ShownOrder {
@@ -80,8 +93,6 @@ export class WatchedOrder {
   #toldAt: number[] = [];
   /** No poll before this instant, because of trouble of this order. */
   #notBefore = Number.NEGATIVE_INFINITY;
-  /** Did a delivery lead to the status that the run shows? */
-  #isAnnounced = false;
   /** Visibility says that the run shows something else. */
   isDoubtful = false;
   /** By the monotonic clock. */
@@ -137,7 +148,7 @@ export class WatchedOrder {
     this.#streak.end();
     // A run that has moved meanwhile may have left the status at which the order is again.
     const mayHaveMoved = this.#told !== null || this.isDoubtful || (this.shown.pushed && this.#isOther(reading));
-    if (mayHaveMoved && !(await this.#update())?.isOpen) return this.#end(reading);
+    if (mayHaveMoved && !(await this.#update())?.isOpen) return this.#end(reading, this.shown.pushed);
     if (!this.#isExact && (await this.#isUnsure(reading))) return 'unchanged';
     if (this.#isOther(reading)) return await this.#tellReading(reading);
     this.#told = null;
@@ -166,8 +177,8 @@ export class WatchedOrder {
     return this.shown.rawStatus ?? '';
   }
 
-  #end({ terminal }: OrderReading): 'ended' {
-    if (terminal && !this.#isAnnounced) this.#parts.counts.read += 1;
+  #end({ terminal }: OrderReading, isAnnounced: boolean): 'ended' {
+    if (terminal && !isAnnounced) this.#parts.counts.read += 1;
     return 'ended';
   }
 
@@ -180,7 +191,8 @@ export class WatchedOrder {
     const found = stores ? { ...seen, stores } : seen;
     const about = [read.status, read.details?.scheduledAt, reading.concern?.code, this.shown.rawStatus].join();
     const told = await this.#tell(about, found, { streak: null, unchangedAt }, () => this.#isOther(read));
-    return told === 'ended' || (told === 'told' && read.terminal) ? this.#end(read) : 'told';
+    if (told === 'ended') return this.#end(read, this.shown.pushed);
+    return told === 'told' && read.terminal ? this.#end(read, false) : 'told';
   }
 
   /** Asks the run what it shows. */
@@ -196,7 +208,6 @@ export class WatchedOrder {
     if (isExact) Object.assign(this.shown, { since, scheduledAt, followedSince });
     else if (hasMoved) this.shown.since = iso(this.#steadyNow());
     this.#isExact ||= isExact;
-    this.#isAnnounced = pushed;
     this.isDoubtful = false;
     return run;
   }

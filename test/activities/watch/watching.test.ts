@@ -238,6 +238,16 @@ describe('what a watch tells the subscription', () => {
     expect([attempt.isOver, stage.toldCounts]).toEqual([true, [counts]]);
   });
 
+  it('counts an end that only a poll finds, also of an order whose other changes were announced', async () => {
+    const { stage, attempt } = await counting();
+    stage.readAfterMs = second;
+    stage.service.set('2', ended());
+    await pass(6 * minute);
+    stage.isLeaving = true;
+    await pass(3 * second);
+    expect([attempt.isOver, stage.toldCounts]).toEqual([true, [{ ...counts, read: 1 }]]);
+  });
+
   it('is not lost if Temporal does not answer', async () => {
     const { stage } = await counting();
     await pass(8 * minute);

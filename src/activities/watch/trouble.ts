@@ -1,8 +1,46 @@
-import type { MonotonicClock, WallClock } from '../../clock.js';
-import type { Attention, TroubleCode } from '../../domain/attention.js';
-import type { ReadTrouble } from '../../domain/failure-streak.js';
+import { type MonotonicClock, type WallClock, wallOffsetMs } from '../../clock.js';
+import type { Attention, AttentionCode, TroubleCode } from '../../domain/attention.js';
+import { type FailureStreak, judge, type ReadTrouble, streakAfter } from '../../domain/failure-streak.js';
 import type { OrderId } from '../../domain/keys.js';
-import { createSteadyStreak } from './steady-streak.js';
+
+/** Failed polls in a row, timed by the monotonic clock. */
+export type SteadyStreak = ReturnType<typeof createSteadyStreak>;
+
+interface TroubleParts {
+  now: WallClock;
+  monotonic: MonotonicClock;
+  random: () => number;
+}
+
+/**
+ * See `SteadyStreak`. All instants of a streak count from the wall clock at its first failure, so a step of the wall
+ * clock changes neither its patience nor its pauses.
+ */
+export function createSteadyStreak({ now, monotonic, random }: TroubleParts) {
+  let streak: FailureStreak | null = null;
+  /** The wall clock minus the monotonic one, when the streak began. */
+  let offsetMs = 0;
+
+  return {
+    isOn: (): boolean => streak !== null,
+
+    /**
+     * Adds a failed poll. `again`: the next poll, by the monotonic clock. `isToRaise`: the streak has become attention.
+     */
+    add(trouble: ReadTrouble, shown: AttentionCode | null) {
+      const at = monotonic();
+      if (streak === null) offsetMs = wallOffsetMs({ now, monotonic });
+      streak = streakAfter(streak, trouble, { shown, now: offsetMs + at, random: random() });
+      const again = Date.parse(streak.notBefore) - offsetMs;
+      const isToRaise = judge(streak, shown, offsetMs + at).act === 'raise';
+      return { streak, again, isToRaise };
+    },
+
+    end(): void {
+      streak = null;
+    },
+  };
+}
 
 /** Trouble of polls that is not about one order. While it lasts, one poll at a time asks whether it is over. */
 export type AccountTrouble = ReturnType<typeof createAccountTrouble>;
@@ -15,14 +53,8 @@ const longestPauseMs = 50_000;
 /** An answer about one order shows that the account is well. */
 const isOfOneOrder = (code: TroubleCode): boolean => code === 'orderNotFound' || code === 'unreadableStatus';
 
-interface AccountTroubleParts {
-  now: WallClock;
-  monotonic: MonotonicClock;
-  random: () => number;
-}
-
 /** See `AccountTrouble`. */
-export function createAccountTrouble(parts: AccountTroubleParts) {
+export function createAccountTrouble(parts: TroubleParts) {
   const { monotonic } = parts;
   const steady = createSteadyStreak(parts);
   /** By the monotonic clock; null: polls are not paused. */
