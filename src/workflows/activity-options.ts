@@ -41,6 +41,9 @@ export const lookOptions = (account: string, priorityKey: number, summary: strin
 /** The queue that only the process with the watch of the account polls. */
 const watchQueue = (account: string): string => watchQueueOf(workflowInfo().taskQueue, account);
 
+/** The type with which the SDK fails an activity that a worker does not have. */
+export const unknownActivity = 'NotFoundError';
+
 /**
  * The pending read of an order: it stays open until the watch completes it by its id. The retry applies while no
  * process takes it for good.
@@ -50,7 +53,12 @@ export const nextReadingOptions = (account: string, scheduleToStartTimeout: numb
     activityId: nextReadingId,
     scheduleToStartTimeout,
     startToCloseTimeout: maxFollowForMs,
-    retry: { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 60_000 },
+    retry: {
+      initialInterval: 1_000,
+      backoffCoefficient: 2,
+      maximumInterval: 60_000,
+      nonRetryableErrorTypes: [unknownActivity],
+    },
     taskQueue: watchQueue(account),
     cancellationType: 'ABANDON',
     summary: 'Polled by the watch of the account until something changes',

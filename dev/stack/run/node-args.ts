@@ -8,7 +8,7 @@ export const nodeFlags = { worker: [], ingress: ['--single-threaded-gc'], desk: 
 >;
 
 /** The arguments with which Node starts a process of a deployment, as npm and the image do. Needs a compiled checkout. */
-export const nodeArgs = (name: keyof typeof nodeFlags): string[] => [
+export const nodeArgs = (name: keyof typeof nodeFlags, checkout = projectRoot): string[] => [
   ...nodeFlags[name],
-  join(projectRoot, `dist/src/${name}.js`),
+  join(checkout, `dist/src/${name}.js`),
 ];

@@ -2,11 +2,11 @@
  * What runs of release 0.2.0 do instead of the pending read, and what processes of that release send to any run. Goes
  * with 0.4.0.
  */
-import { log, proxyActivities } from '@temporalio/workflow';
+import { type ActivityFailure, ApplicationFailure, log, proxyActivities, sleep } from '@temporalio/workflow';
 import type { WatchActivities } from '../../activities/watch/watching.js';
 import { scheduledAt } from '../../domain/order/trail.js';
 import { readSeenChange } from '../../domain/watch.js';
-import { joinOptions } from '../activity-options.js';
+import { joinOptions, unknownActivity } from '../activity-options.js';
 import { changeSeenSignal, watchedOrderQuery } from '../messages.js';
 import { runBeside, setHandler, unless, whenFailed } from '../run-kit.js';
 import { watchedOrder } from './reads.js';
@@ -60,4 +60,26 @@ export function joinWatch(follow: Follow): void {
       }
     }
   }
+}
+
+/** Then the run tries `nextReading` again. Until then a later watch polls the order, too: it lists all at its start. */
+const lentForMs = 300_000;
+
+/** Does a worker of release 0.2.0, which lacks `nextReading`, hold the watch? */
+export const isOfEarlierWatch = ({ cause }: ActivityFailure): boolean =>
+  cause instanceof ApplicationFailure && cause.type === unknownActivity;
+
+/**
+ * Hands the order to a watch of release 0.2.0, which polls it and sends `changeSeen`; resolves when it is time to try
+ * `nextReading` again. Otherwise that watch would first find the order in a list, up to eight minutes later.
+ */
+export async function lendToEarlierWatch(follow: Follow): Promise<void> {
+  const { watchOrder } = proxyActivities<WatchActivities>(joinOptions(follow.input.account, firstWaitMs));
+  const handing = watchOrder(watchedOrder(follow)).then(() => true);
+  const isTaken = await whenFailed(handing, ({ message }) => {
+    log.warn('no worker has taken the order to its watch', { message });
+    follow.inbox.asked += 1;
+    return false;
+  });
+  if (isTaken) await sleep(lentForMs, { summary: 'A worker of release 0.2.0 polls the order' });
 }

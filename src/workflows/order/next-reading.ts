@@ -8,6 +8,8 @@
  *       |                                         |
  *       +───────────────> the run reads the order itself <┘ ──> scheduled again
  *
+ * If a worker of release 0.2.0 has the watch, `nextReading` fails at once: see `earlier-release.ts`.
+ *
  * A poll that finds nothing new costs Temporal nothing. An activity that is open survives its process: the next one
  * completes it by its id, without having seen it.
  */
@@ -17,6 +19,7 @@ import { isSameStatus } from '../../domain/order/status.js';
 import { type NextFinding, readNextFinding, type WatchOrderInput } from '../../domain/watch.js';
 import { joinOptions, nextReadingOptions } from '../activity-options.js';
 import { runBeside, whenFailed } from '../run-kit.js';
+import { isOfEarlierWatch, lendToEarlierWatch } from './earlier-release.js';
 import { mustRead, watchedOrder } from './reads.js';
 import { type Follow, isOver, mustContinue } from './state.js';
 
@@ -35,13 +38,17 @@ export function pendReadings(follow: Follow, record: (found: NextFinding) => voi
   async function pend(shown: WatchOrderInput): Promise<void> {
     const pendedAt = Date.now();
     const { nextReading } = proxyActivities<WatchActivities>(nextReadingOptions(shown.account, waitMs));
-    const result = await whenFailed<unknown>(nextReading(shown), ({ message }) => {
-      log.warn('no process polls the order', { message });
+    let isLent = false;
+    const result = await whenFailed<unknown>(nextReading(shown), (failure) => {
+      isLent = isOfEarlierWatch(failure);
+      if (isLent) return null;
+      log.warn('no process polls the order', { message: failure.message });
       waitMs = Math.min(2 * waitMs, longestWaitMs);
       return null;
     });
-    const found = readNextFinding(result);
     if (isOver(follow)) return;
+    if (isLent) return await lendToEarlierWatch(follow);
+    const found = readNextFinding(result);
     if (found !== null) waitMs = firstWaitMs;
     if (found !== null && !isOutdated(found, pendedAt)) record(found);
     else if (!isKnown(found)) inbox.asked += 1;

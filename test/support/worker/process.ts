@@ -10,9 +10,9 @@ import type { WorkerEnv } from '../accounts.js';
 export type WorkerProcess = Awaited<ReturnType<typeof ready>>;
 export type IngressProcess = WorkerProcess & { url: string };
 
-/** Resolves when the worker polls. Rejects with its output when it ends before. */
-export const startWorkerProcess = (env: WorkerEnv): Promise<WorkerProcess> =>
-  ready('worker', { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_LOG_LEVEL: 'info', ...env });
+/** Resolves when the worker polls. Rejects with its output when it ends before. `checkout`: the compiled checkout of another release. */
+export const startWorkerProcess = (env: WorkerEnv, checkout?: string): Promise<WorkerProcess> =>
+  ready('worker', { TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_LOG_LEVEL: 'info', ...env }, checkout);
 
 /** Resolves when the ingress listens, by default at any port. Rejects with its output when it ends before. */
 export async function startIngressProcess(env: WorkerEnv): Promise<IngressProcess> {
@@ -28,8 +28,12 @@ export async function runIngressProcess(env: WorkerEnv): Promise<{ code: number 
   return { code: child.exitCode, output: output() };
 }
 
-function launch(name: 'worker' | 'ingress', env: WorkerEnv): { child: ChildProcess; output: () => string } {
-  const child = spawn(process.execPath, nodeArgs(name), {
+function launch(
+  name: 'worker' | 'ingress',
+  env: WorkerEnv,
+  checkout?: string,
+): { child: ChildProcess; output: () => string } {
+  const child = spawn(process.execPath, nodeArgs(name, checkout), {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -38,8 +42,8 @@ function launch(name: 'worker' | 'ingress', env: WorkerEnv): { child: ChildProce
   return { child, output: () => output };
 }
 
-async function ready(name: 'worker' | 'ingress', env: WorkerEnv) {
-  const { child, output } = launch(name, env);
+async function ready(name: 'worker' | 'ingress', env: WorkerEnv, checkout?: string) {
+  const { child, output } = launch(name, env, checkout);
   await new Promise<void>((resolve, reject) => {
     child.once('exit', () => reject(new Error(`the ${name} ended before it was ready:\n${output()}`)));
     child.stdout?.on('data', () => {

@@ -60,6 +60,17 @@ export const orderTroubles: Paths = {
       return await stopped(handle);
     },
   ),
+  // A worker of release 0.2.0 has the watch: it has no activity `nextReading`.
+  'order-that-an-earlier-watch-takes': scripted(
+    { ...watched, readOrder: [() => reading('Driving'), () => reading('Waiting')] },
+    async (place) => {
+      const handle = await follow(place);
+      await hasTimers(handle, 2); // that of the expiry, and until it tries `nextReading` again
+      await handle.signal('changeSeen', { streak: null, unchangedAt: null } as never);
+      await shows(handle, { status: 'Waiting' });
+      return await stopped(handle);
+    },
+  ),
   'order-stopped-during-a-refresh': stoppedDuringARefresh,
   // The same with today's timer between the cancellation of the read and the end.
   'order-stopped-in-another-task': stoppedDuringARefresh,
