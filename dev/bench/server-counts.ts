@@ -41,6 +41,12 @@ export const parseDatabaseCalls = (text: string): Counts =>
     return visibility ? `visibility ${operation}` : operation;
   });
 
+/** How often clients have called the server in one namespace, by the call. */
+export const parseCalls = (text: string, namespace = 'default'): Counts =>
+  parseCounts(text, (metric, label) =>
+    /^service_requests(_total)?$/.test(metric) && label('namespace') === namespace ? label('operation') : undefined,
+  );
+
 /** Does this operation change the database? */
 export const isWrite = (operation: string): boolean =>
   !/^(visibility )?(Get(?!OrCreate)|List|Read|Count|Scan|Assert)/.test(operation);
