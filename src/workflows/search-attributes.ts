@@ -47,12 +47,7 @@ export function toAttribute(instant: string | null): Date | null {
 export const writeAttention = (attention: { code: AttentionCode } | null): void =>
   writeAttributes([{ key: rideAttentionKey, value: attention?.code ?? null }]);
 
-/**
- * Lists the run under its account, unless its start does. A run that continues another one writes it all the same:
- * leases and watches of 0.2.0 did, and their histories have to replay.
- */
+/** Lists the run under its account, also where its start does: runs of 0.2.0 did, and go on under this version. */
 export function writeAccount(account: string): void {
-  const { typedSearchAttributes: shown, continuedFromExecutionRunId } = workflowInfo();
-  if (continuedFromExecutionRunId === undefined && shown.get(rideAccountKey) === account) return;
   upsertSearchAttributes([{ key: rideAccountKey, value: account }]);
 }

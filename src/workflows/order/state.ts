@@ -30,6 +30,7 @@ import { type DeliveryInbox, hasTooManySignals, isReadWanted, openDeliveryInbox 
 import { type CarriedNotifier, createNotifier, type Notifier } from '../notify/notifier.js';
 import { continueRun, defaultMaxEvents, isTimeToContinue, refuseBadInput, requireWorkflowId } from '../run-kit.js';
 import {
+  rideAccountKey,
   rideAttentionKey,
   ridePickupKey,
   rideSeenByKey,
@@ -148,7 +149,8 @@ export function openFollow(rawInput: FollowOrderInput, { limits, left, carried }
     isExpired: false,
     show,
   };
-  if (!carried) writeAccount(input.account);
+  if (pends) writeAttributes([{ key: rideAccountKey, value: input.account }]);
+  else if (!carried) writeAccount(input.account);
   return follow;
 }
 
