@@ -69,7 +69,7 @@ async function requestRide({ start, ask, sleep, account, runOf }: SimulatedStack
 }
 
 describe('a requested ride', () => {
-  it('of four hours asks thirteen times whether its order has ended, and once more when the order says so', async () => {
+  it('of four hours asks eight times whether its order has ended, and once more when the order says so', async () => {
     const script = fourHourRide.map(([status, afterMs]) => ({ status, afterMs }));
     const { ride } = await requestRide(startSimulatedStack({ sandbox: { rides: { script } } }));
     expect(await ride.result()).toMatchObject({ outcome: 'completed' });
@@ -78,7 +78,7 @@ describe('a requested ride', () => {
       const asked = begun && events[Number(begun.scheduledEventId) - 1]?.activityTaskScheduledEventAttributes;
       return asked?.activityType?.name === 'awaitFollowed' ? [begun?.attempt ?? 0] : [];
     });
-    expect(attempts.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(14);
+    expect(attempts.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(9);
   });
 
   it('follows its order again within half an hour after a person has terminated the run of the order', async () => {

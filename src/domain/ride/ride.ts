@@ -165,14 +165,14 @@ export interface AwaitFollowedInput extends FollowOrderKey {
 /** How the run that followed an order ended. `type` is that of its failure; `NotFollowed`: a person ended the run. */
 export type FollowedEnd = { kind: 'trail'; trail: OrderTrail } | { kind: 'failed'; type: string; message: string };
 
-const longestFollowedPaceMs = 1_800_000;
+const usualFollowedPaceMs = 1_800_000;
 
 /**
  * The pause between reads of the order run's end. The run signals its end, so these reads only detect a run that was
- * terminated or deleted. Each read is a billed action of Temporal Cloud: thirteen in four hours.
+ * terminated or deleted. Each read is a billed action of Temporal Cloud: eight in four hours.
  */
 export const followedPaceMs = (isEndTold: boolean, attempt: number): number =>
-  Math.min(isEndTold ? 100 * 2 ** attempt : 5_000 * 4 ** (attempt - 1), longestFollowedPaceMs);
+  isEndTold ? Math.min(100 * 2 ** attempt, usualFollowedPaceMs) : usualFollowedPaceMs;
 
 const stageTexts: Record<RideStanding['stage'], string> = {
   requesting: 'is being ordered',

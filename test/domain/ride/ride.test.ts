@@ -118,8 +118,8 @@ describe('a ride in the Temporal UI', () => {
   });
 });
 
-it('a ride reads an announced end at once, and otherwise with pauses that grow to half an hour', () => {
+it('a ride reads an announced end at once, and otherwise each half hour', () => {
   const paces = (isEndTold: boolean) => [1, 2, 3, 4, 5, 6, 1_000].map((attempt) => followedPaceMs(isEndTold, attempt));
   expect(paces(true)).toEqual([200, 400, 800, 1_600, 3_200, 6_400, 1_800_000]);
-  expect(paces(false)).toEqual([5_000, 20_000, 80_000, 320_000, 1_280_000, 1_800_000, 1_800_000]);
+  expect(new Set(paces(false))).toEqual(new Set([1_800_000]));
 });

@@ -181,7 +181,7 @@ describe('the run of the order', () => {
     const { handle } = await rideUnderWay(stack);
     const orderId = (await standingOf(handle)).orderId ?? expect.fail('no order');
     const looks = async () => (await pendingOf(handle))[0]?.attempt;
-    await vi.waitFor(async () => expect(await looks()).toBeGreaterThan(2), patient); // the next look comes 20 s later
+    await vi.waitFor(async () => expect(await looks()).toBe(2), patient); // which comes in half an hour
     const brokenOffAt = Date.now();
     await breakOff(handle, runOf(orderId));
     await stands(handle, { followedAgain: { times: 1, reason: /^NotFollowed: / } });
