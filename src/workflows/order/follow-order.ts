@@ -168,6 +168,7 @@ async function read(follow: Follow): Promise<void> {
 
 /** Records what the watch has found, which answers neither deliveries nor callers: its poll may have come before them. */
 function recordFinding(follow: Follow, found: NextFinding): void {
+  follow.findings += 1;
   if (found.kind === 'reading') follow.unchangedAt = found.unchangedAt;
   recordRead(follow, { seen: seenNow(found), claims: [], serves: follow.inbox.served });
 }

@@ -2,6 +2,7 @@ import { log, proxyActivities, sleep } from '@temporalio/workflow';
 import type { OrderActivities } from '../../activities/order.js';
 import { toConcern } from '../../domain/attention.js';
 import type { DeliveryNotice } from '../../domain/delivery.js';
+import { isSameStatus } from '../../domain/order/status.js';
 import {
   type OrderLook,
   type OrderObservation,
@@ -68,15 +69,22 @@ export async function readOrder(follow: Follow, mustLeave: () => boolean): Promi
   const { asked: serves, claims } = inbox;
   const forPerson = isPersonWaiting(inbox);
   const vouching = vouchingFor(follow);
+  const { findings } = follow;
   if (!forPerson) follow.deliveryReads = [...follow.deliveryReads, Date.now()].slice(-mostReads);
   const seen = await unless(
     () => mustLeave() || (!forPerson && isPersonWaiting(inbox)),
     () => requestRead(follow, forPerson, vouching),
   );
   // If a delivery or a ride has named the order meanwhile, the next read knows that.
-  const isAnswer = seen?.kind !== 'unknownOrder' || vouching === vouchingFor(follow);
-  return seen && isAnswer ? { seen, claims, serves } : undefined;
+  if (!seen || (seen.kind === 'unknownOrder' && vouching !== vouchingFor(follow))) return undefined;
+  // If a poll has found something else meanwhile, either may be older. The next read tells.
+  if (follow.findings === findings || !isNews(follow.trail, seen)) return { seen, claims, serves };
+  follow.trail = { ...follow.trail, reads: follow.trail.reads + seen.reads };
+  return undefined;
 }
+
+const isNews = ({ status }: OrderTrail, seen: OrderObservation): boolean =>
+  seen.kind === 'reading' && !isSameStatus(seen.reading.status, status);
 
 const againAfterMs = 60_000;
 

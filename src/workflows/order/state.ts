@@ -104,6 +104,8 @@ export interface Follow {
   deliveryReads: number[];
   /** What the watch of the account was told, and whether a worker has taken it; null before the first reading. */
   watched: { scheduledAt: string | null; isTaken: boolean } | null;
+  /** How many findings of the watch this run has recorded. */
+  findings: number;
   /** When the run itself last read the order, in epoch milliseconds; null: this run has not yet. */
   readAt: number | null;
   /** The run has a pending read. False: it began with release 0.2.0. */
@@ -144,6 +146,7 @@ export function openFollow(rawInput: FollowOrderInput, { limits, left, carried }
     streak: null,
     deliveryReads: carried?.deliveryReads ?? [],
     watched: carried?.watched ?? null,
+    findings: 0,
     readAt: null,
     pends,
     isExpired: false,

@@ -85,4 +85,23 @@ describe.concurrent('the poll of an order whose changes were announced', () => {
       if (before.length === 0) expect(timeline.filter((one) => one.status === 'Waiting')).toEqual([]);
     },
   );
+
+  it('is not taken back by a read after a hint that is older', async () => {
+    const { orderId, handle } = await announced(['Confirmed']);
+    const reads = () => stack.sandbox.ledger({ orderId }).length;
+    const oneMore = async (before: number): Promise<void> =>
+      await vi.waitFor(() => expect(reads()).toBeGreaterThan(before), patient);
+    await oneMore(reads()); // a poll, so that the read comes before the next one
+    const before = reads();
+    stack.sandbox.setFault({ kind: 'slow', delayMs: 3_000, orderId, times: 1 });
+    stack.sandbox.setStatus('business', orderId, 'Waiting');
+    await deliver(handle, newDelivery());
+    await oneMore(before);
+    stack.sandbox.setStatus('business', orderId, 'Driving');
+    await shows(handle, { status: 'Driving' });
+    await sleep(4_000);
+    const { timeline, status } = await trailOf(handle);
+    expect(status).toBe('Driving');
+    expect(timeline.map((one) => one.status)).toEqual(['Routing', 'Confirmed', 'Driving']);
+  });
 });

@@ -16,6 +16,7 @@ export const orderPromises: readonly Promised<OrderCourse>[] = [
   ['I2: each status that was delivered is in the trail', forgottenClaims],
   ['I2: a status that lasts is found, even if its delivery is lost', unseenStatuses],
   ['I5: the last status is that of the service, and nothing follows it', wrongEnds],
+  ['I5: no status comes back after a later one was read', statusesThatComeBack],
   ['I6: events grow with changes, not with time', tooManyEvents],
   ['I7: the run ends soon after the order', lateEnds],
   ['Callers get an answer, and it says the truth', wrongAnswers],
@@ -180,6 +181,18 @@ function wrongEnds(course: OrderCourse): string[] {
       .slice(0, -1)
       .flatMap(({ status }) => (isSameStatus(status, truth) ? [`${status} is followed by another status`] : [])),
   ];
+}
+
+/** What reads found must be the course of the service, perhaps with gaps. */
+function statusesThatComeBack({ runs, statuses }: OrderCourse): string[] {
+  const seen = trailOf(runs.at(-1))?.timeline.filter(({ source }) => source === 'read') ?? [];
+  let from = 0;
+  return seen.flatMap(({ status }) => {
+    const place = statuses.findIndex((one, index) => index >= from && isSameStatus(one.status, status));
+    if (place < 0) return [`${status} comes back in ${seen.map((entry) => entry.status).join(' > ')}`];
+    from = place + 1;
+    return [];
+  });
 }
 
 /**
