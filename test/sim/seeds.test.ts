@@ -15,7 +15,7 @@ installTimers();
 const anywhere = [
   ...['workerKilled', 'workerPaused', 'workerCutOff', 'workerReplaced', 'clockJumps', 'tokensRevoked', 'rebuilt'],
   ...['activityPaused', 'activityReset'],
-  ...['temporal requestLost', 'temporal answerLost', 'service requestLost', 'service answerLost'],
+  ...['temporal requestLost', 'temporal answerLost', 'service requestLost', 'service answerLost', 'service answerLate'],
 ];
 /** What many courses meet. */
 const rarely = [

@@ -3,13 +3,14 @@ import type { ConnectionLike } from '@temporalio/client';
 import type { Process } from '../clock/process.js';
 import { grpcError } from '../server/grpc.js';
 import type { Namespace } from '../server/namespace.js';
+import type { Fate } from '../world/interference.js';
 import { createWorkflowService, type Queries } from './workflow-service.js';
 
 /** The connection of a process to Temporal. */
 export interface Network {
   latencyMs: () => number;
   /** A request can be lost before or after the server carries it out. */
-  fate: (request: string) => 'arrives' | 'requestLost' | 'answerLost';
+  fate: (request: string) => Fate;
 }
 
 const deadlines = new AsyncLocalStorage<number>();

@@ -67,6 +67,17 @@ export const anyDisturbance = (withinMs: number): fc.Arbitrary<Disturbance> => {
       }),
     },
     {
+      weight: 2,
+      arbitrary: fc.record({
+        atMs,
+        kind: kind('callsFail'),
+        link: kind('service'),
+        fails: kind('answerLate'),
+        share: shareOfCalls,
+        forMs,
+      }),
+    },
+    {
       weight: 3,
       arbitrary: fc.record({
         atMs,
@@ -207,6 +218,7 @@ const inWords: { [Kind in Disturbance['kind']]: (about: Extract<Disturbance, { k
 function failureText(fails: Period['fails']): string {
   if (fails === 'requestLost') return 'do not arrive';
   if (fails === 'answerLost') return 'are carried out, but their answers are lost';
+  if (fails === 'answerLate') return 'are answered some seconds late';
   const { status, retryAfterSeconds } = fails;
   return `are answered with ${status}${retryAfterSeconds === null ? '' : `, Retry-After ${retryAfterSeconds}`}`;
 }

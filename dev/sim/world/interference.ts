@@ -2,8 +2,11 @@
 import type { Scheduler } from '../clock/scheduler.js';
 
 export type Link = 'temporal' | 'service';
-/** What becomes of a call. `answerLost`: it was carried out, but the caller does not learn that. */
-export type Fate = 'arrives' | 'requestLost' | 'answerLost';
+/**
+ * What becomes of a call. `answerLost`: it was carried out, but the caller does not learn that. `answerLate`, of calls to
+ * the service: the caller learns some seconds later, when the answer may no longer be true.
+ */
+export type Fate = 'arrives' | 'requestLost' | 'answerLost' | 'answerLate';
 
 /** An answer that the service gives without carrying out the call. */
 export interface Refusal {

@@ -35,6 +35,8 @@ export const isTokenRequest = (url: string): boolean => url.endsWith('/oauth/tok
 
 /** How long a caller waits for a missing answer. */
 const silentMs = 20_000;
+/** How much longer than others a late answer is on its way: it still comes before the caller gives up. */
+const lateBy = 190;
 
 export function createService(
   process: Process,
@@ -143,6 +145,6 @@ async function exchange(
     await pause(silentMs);
     throw new RideApiUnreachable('TOTAL_TIMEOUT', serviceUrl, null);
   }
-  await pause(wire.latencyMs());
+  await pause(fate === 'answerLate' ? lateBy * wire.latencyMs() : wire.latencyMs());
   return reply;
 }
