@@ -33,7 +33,7 @@ describe('the pages', () => {
 
 it('the README shows both commands, and CI runs the one that tests', () => {
   const textOf = (name: string) => filesBelow('').find(({ path }) => path === name)?.text ?? '';
-  const start = textOf('README.md').split('## Start')[1]?.split('\n## ')[0] ?? '';
+  const start = textOf('README.md').split('## Try it')[1]?.split('\n## ')[0] ?? '';
   for (const command of ['npm start', 'npm test']) expect(start).toMatch(new RegExp(`^${command} `, 'm'));
   expect(textOf('.ci/run')).toMatch(/^npm test -- /m);
 });
