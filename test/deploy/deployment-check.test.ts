@@ -23,17 +23,3 @@ it.runIf(isLong)(
   },
   16 * 60_000,
 );
-
-// Compiles parts of the Temporal server once, for one to four minutes, so it runs on demand.
-it.runIf(isLong)(
-  'each role may make its calls to the Temporal server, and no other',
-  async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'faretrail-authorizer-'));
-    for (const path of ['deploy/temporal', 'test/deploy/authorizer'])
-      cpSync(inProject(path), folder, { recursive: true });
-    const run = promisify(execFile)('go', ['test', '-mod=readonly', '.'], { cwd: folder, timeout: 15 * 60_000 });
-    const { stdout } = await run.catch((error: { stdout: string }) => error);
-    expect(stdout).toMatch(/^ok\s/);
-  },
-  16 * 60_000,
-);

@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { status } from '@grpc/grpc-js';
 import { Client } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import { createFaretrailClient } from '../../../src/client/index.js';
@@ -57,20 +56,6 @@ const endedUnder = (keys: KeyRing, order: AnOrder): Promise<void> =>
     (payload) => createPayloadCodec({ keys, encrypts: true }).encode([payload]),
   );
 
-/** A client that may read how a run has ended, and no history: the right of an ingress behind a narrow authorizer. */
-function narrowClient(): Client {
-  const client = new Client({ connection: stack.client.connection });
-  const getHandle = client.workflow.getHandle.bind(client.workflow);
-  const refused = Object.assign(new Error('not allowed'), {
-    code: status.PERMISSION_DENIED,
-    details: '',
-    metadata: {},
-  });
-  client.workflow.getHandle = (...of) =>
-    Object.assign(getHandle(...of), { fetchHistory: () => Promise.reject(refused) });
-  return client;
-}
-
 const faretrail = () => createFaretrailClient({ client: stack.client, taskQueue: stack.config.taskQueue });
 const parkedOf = ({ account, deliveryId }: Delivery) => faretrail().getParked(account, deliveryId);
 const expiry = takenBack['an expiry before a pick-up far ahead'];
@@ -110,15 +95,6 @@ describe.concurrent('a delivery for an order whose last run has ended', () => {
     expect(await parked.route(order.orderId)).toMatchObject({ outcome: 'routed', handedOver: 'signalled' });
     await goesOnAfter(stack, order, runId);
     expect(await orderRunOf(stack, order).result()).toMatchObject({ deliveries: { received: 1 } });
-  });
-
-  it('waits for a person where what the run left cannot be read', async () => {
-    const order = anOrderOf(stack);
-    const runId = await brokenOff['a terminate by an operator']?.(stack, order);
-    const { outcome, delivery } = await deliver(order, { client: narrowClient() });
-    expect(outcome).toBe('parked');
-    expect(await parkedOf(delivery).state()).toMatchObject({ reason: 'endUnreadable', aboutOrderId: order.orderId });
-    expect((await orderRunOf(stack, order).describe()).runId).toBe(runId);
   });
 
   it('waits for a person where the end cannot be read', async () => {
