@@ -113,8 +113,6 @@ interface InterfaceTerms {
   /** Path of the token endpoint. */
   tokenPath: string;
   tokenEncoding(profile: ContractProfile): TokenEncoding;
-  /** Headers of every call but the token request. */
-  headers: Readonly<Record<string, string>>;
 }
 
 /** The terms of each interface that no profile can change. */
@@ -123,12 +121,10 @@ export const interfaceTerms = {
     readOperation: 'orderStatus',
     tokenPath: '/v1/oauth/token',
     tokenEncoding: () => 'urlencoded',
-    headers: {},
   },
   business: {
     readOperation: 'orderDetails',
     tokenPath: '/oauth/token',
     tokenEncoding: ({ tokens }) => tokens.businessEncoding,
-    headers: { Accept: 'application/json' },
   },
 } as const satisfies Record<RideInterface, InterfaceTerms>;

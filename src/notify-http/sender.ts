@@ -5,6 +5,7 @@ import ipaddr from 'ipaddr.js';
 import { Webhook } from 'standardwebhooks';
 import { Agent, buildConnector, errors } from 'undici';
 import { type WallClock, wallMs } from '../clock.js';
+import { userAgent } from '../version.js';
 
 /** One change for one URL. */
 export interface NotifyInput {
@@ -156,7 +157,7 @@ export function createNotifySender(options: NotifySenderOptions) {
       const body = JSON.stringify(event);
       const headers = {
         'content-type': 'application/json',
-        'user-agent': 'faretrail',
+        'user-agent': userAgent,
         ...(traceparent !== undefined && { traceparent }),
         ...sign(id, new Date(now()), body),
       };

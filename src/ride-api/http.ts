@@ -5,10 +5,11 @@ import { Agent, buildConnector, type Dispatcher, errors, type FormData } from 'u
 import { monotonicMs } from '../clock.js';
 import { readIncomingJson } from '../contracts/json.js';
 import { InvalidInput } from '../domain/errors.js';
+import { userAgent } from '../version.js';
 import { type GarbledCode, RideApiGarbled, RideApiUnreachable } from './errors.js';
 import { type ServiceProxy, throughProxy } from './proxy.js';
 
-/** A request as it goes out; headers exactly as given. Holds secrets: never log it, never attach it to an error. */
+/** A request as it goes out, with the headers of each request beside these. Holds secrets: never log it, never attach it to an error. */
 export interface ApiRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   url: string;
@@ -105,6 +106,12 @@ export function createHttp({ proxy = null, lookup, ...options }: HttpOptions = {
   };
 }
 
+const headersOfEach = {
+  Accept: 'application/json',
+  'Accept-Encoding': 'identity', // without it the service may compress the answer (RFC 9110 section 12.5.3)
+  'User-Agent': userAgent, // gateways refuse requests without one
+};
+
 async function exchange(
   agent: Agent,
   request: ApiRequest,
@@ -127,8 +134,7 @@ async function exchange(
   signal?.addEventListener('abort', onAbort, { once: true });
   const ask = async (): Promise<ApiReply> => {
     const { method, body = null } = request;
-    // Without the header any packing would be right (RFC 9110 section 12.5.3).
-    const headers = { 'Accept-Encoding': 'identity', ...request.headers };
+    const headers = { ...headersOfEach, ...request.headers };
     const target = { origin: url.origin, path: `${url.pathname}${url.search}`, method, headers, body };
     const onStart = (): void => {
       try {

@@ -1,9 +1,4 @@
-import {
-  type ContractProfile,
-  interfaceTerms,
-  type Operation,
-  type OperationName,
-} from '../contracts/contract-profile.js';
+import type { ContractProfile, Operation, OperationName } from '../contracts/contract-profile.js';
 import type { PathPlaceholder } from '../contracts/default-contract-profile.js';
 import type { Account } from '../domain/account.js';
 import { InvalidInput } from '../domain/errors.js';
@@ -50,7 +45,6 @@ export function operationRequest(account: Account, call: OperationCall, profile:
     method: operation.method,
     url: `${account.baseUrl}${filled(operation.path, values)}`,
     headers: {
-      ...interfaceTerms[account.interface].headers,
       Authorization: `Bearer ${call.accessToken}`,
       'Content-Type': 'application/json', // on a GET too: given for the partner's order status
       ...(requestIdHeader === '' || call.requestId === undefined ? {} : { [requestIdHeader]: call.requestId }),

@@ -26,8 +26,9 @@ describe('an exchange', () => {
     expect(reply.headers).toEqual({ date: expect.any(String), 'retry-after': '7', 'x-request-id': 'r1' });
     const { raw } = reply.body as { raw: string[] };
     const names = raw.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
-    const ours = ['accept-encoding', 'authorization', 'connection', 'content-length', 'content-type', 'host'];
-    expect(names.sort()).toEqual(ours);
+    const given = ['authorization', 'content-type'];
+    const added = ['accept', 'accept-encoding', 'connection', 'content-length', 'host', 'user-agent'];
+    expect(names.sort()).toEqual([...given, ...added].sort());
   });
 
   it.each([

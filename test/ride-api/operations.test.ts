@@ -88,7 +88,6 @@ describe('the request', () => {
     await expect(outcome).rejects.toThrow(failure('RideApiError', 'UPSTREAM_FAILED'));
     expect(requests.map((one) => `${one.method} ${one.url}`)).toEqual([line]);
     expect(requests[0]?.headers).toEqual({
-      ...(ask === asPartner ? {} : { Accept: 'application/json' }),
       ...(name === 'createOrder' ? { 'X-Request-ID': 'call/business/x/1' } : {}),
       ...{ Authorization: 'Bearer t0ken', 'Content-Type': 'application/json' },
     });

@@ -31,8 +31,16 @@ export const importTable: readonly Part[] = [
     packages: ['jose', '@temporalio/common', '@temporalio/proto', 'node'],
   },
   { part: 'src/settings', ours: ['src/sealing', 'src/contracts', 'src/domain'], packages: ['zod', 'node'] },
-  { part: 'src/ride-api', ours: [clock, 'src/contracts', 'src/domain'], packages: ['undici', 'node'] },
-  { part: 'src/notify-http', ours: [clock], packages: ['undici', 'ipaddr.js', 'standardwebhooks', 'node'] },
+  {
+    part: 'src/ride-api',
+    ours: [clock, 'src/version.ts', 'src/contracts', 'src/domain'],
+    packages: ['undici', 'node'],
+  },
+  {
+    part: 'src/notify-http',
+    ours: [clock, 'src/version.ts'],
+    packages: ['undici', 'ipaddr.js', 'standardwebhooks', 'node'],
+  },
   { part: 'src/store', ours: ['src/domain'], packages: ['pg', 'node'] },
   {
     part: 'src/activities',
