@@ -14,7 +14,6 @@ import type { WorkerConfig } from './config.js';
 import type { Account } from './domain/account.js';
 import type { AccountName } from './domain/keys.js';
 import { accountQueueOf, budgetShare, watchQueueOf } from './domain/task-queues.js';
-import { createRideOrdersService } from './nexus/ride-orders-service.js';
 import { createNotifySender, type NotifySender } from './notify-http/sender.js';
 import type { RideApi } from './ride-api/ride-api.js';
 import { toWorkerDataConverter } from './sealing/data-converter.js';
@@ -139,7 +138,6 @@ export async function createOrderWorker(parts: OrderWorkerParts): Promise<OrderW
     taskQueue: config.taskQueue,
     workflowBundle: parts.workflowBundle ?? { codePath: bundlePath({ encodesFailures: config.payloads.encrypts }) },
     activities: main,
-    nexusServices: [createRideOrdersService(config.taskQueue)],
     workflowTaskPollerBehavior: { type: 'autoscaling' },
     // How long a task waits for the worker that has the run in its cache and may be dead; 10 s by default.
     stickyQueueScheduleToStartTimeout: '1s',

@@ -3,11 +3,9 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { projectRoot } from './temporal/project-root.js';
 
 const compiled = join(projectRoot, 'dist/src');
-const entries = { '.': 'index', './workflow': 'in-workflow', './nexus': 'ride-orders' } as const;
+const entries = { '.': 'index', './workflow': 'in-workflow' } as const;
 /** Packages that the caller has already, in a version of the caller's choice. */
-const peers = /^(@temporalio\/.+|nexus-rpc)$/;
-/** Only the entry for Nexus needs it. */
-const optionalPeers = ['nexus-rpc'];
+const peers = /^@temporalio\//;
 
 /** What the typed client is made of. */
 export interface ClientFiles {
@@ -79,7 +77,6 @@ export function makeClientPackage(folder: string): void {
       packages.filter((name) => peers.test(name)),
       (version) => `^${version}`,
     ),
-    peerDependenciesMeta: Object.fromEntries(optionalPeers.map((name) => [name, { optional: true }])),
   };
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(about, null, 2)}\n`);
 }

@@ -9,7 +9,6 @@ import { FaretrailError } from '../../src/domain/errors.js';
 import { connectClient } from '../../src/temporal/connection.js';
 import { startSandbox } from '../sandbox/sandbox.js';
 import { startPostgres } from './postgres/postgres.js';
-import { ensureEndpoint } from './run/nexus-endpoint.js';
 import { type LocalProcess, startLocalProcess } from './run/process-child.js';
 import { findFault, followSamples, showLive, stepMs } from './run/sample-rides.js';
 import { givenSettings, localSettings } from './run/settings.js';
@@ -117,11 +116,6 @@ async function followAll({ sandbox, isAllSandboxed, temporal, settings }: Stage)
   const { client, connection } = await connectClient({ ...process.env, TEMPORAL_ADDRESS: temporal.address });
   running.push({ stop: () => connection.close() });
   const { FARETRAIL_TASK_QUEUE: taskQueue = 'faretrail', FARETRAIL_PUBLIC_URL: publicUrl = '' } = settings;
-  // The operator of another server decides about its endpoints.
-  if (temporal.isOurs) {
-    await ensureEndpoint(client, { name: 'faretrail', taskQueue });
-    say('Nexus     endpoint faretrail, for callers in other namespaces');
-  }
   if (!isAllSandboxed) {
     say(
       'An account is real: there are no sample orders. Ask the service first: npm run starter -- probe ACCOUNT ORDER',

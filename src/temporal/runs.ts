@@ -21,7 +21,7 @@ import { askedAhead, notRead } from '../domain/errors.js';
 import { followRequestedSignal } from '../workflows/messages.js';
 import { FaretrailClientError, isGrpc, notFound, toClientError } from './run-errors.js';
 
-// The one driver of runs: the typed client, the commands, the Nexus service and the ports of the activities use it to find, query
+// The one driver of runs: the typed client, the commands and the ports of the activities use it to find, query
 // and await runs, to send messages to them, and to tell who decided what. `starts.ts` starts them.
 
 /** How long a call may take. Without `withinMs` the caller has to set a deadline, since Temporal's client has none of its own. */

@@ -24,13 +24,12 @@ import {
 import { isSameStatus } from '../domain/order/status.js';
 import { type OrderObservation, outcomes, seenBy } from '../domain/order/trail.js';
 import type { CompanyReportInput } from '../domain/report.js';
-import type { ChangeRideInput, RequestRideInput } from '../domain/ride/input.js';
+import type { RequestRideInput } from '../domain/ride/input.js';
 import { createSignalPace, type SignalPace } from '../domain/signal-pace.js';
 import { readNextFinding } from '../domain/watch.js';
 import {
   businessCallId,
   type CompanyReportKey,
-  changeRideId,
   companyReportId,
   type FollowOrderKey,
   followOrderId,
@@ -83,10 +82,6 @@ export async function startServing(
  *  a second effect. */
 export const businessCallStart = (input: BusinessCallInput, taskQueue: string) =>
   singleRunStart(businessCallId(input), input, taskQueue, `${input.operation} of account ${input.account}`);
-
-/** Options of a start of `changeRide`. A repeated request has the same `changeId`. */
-export const changeRideStart = (input: ChangeRideInput, changeId: string, taskQueue: string) =>
-  singleRunStart(changeRideId({ ...input, changeId }), input, taskQueue, `${input.change} of ride ${input.requestId}`);
 
 /** Options of a start of `companyReport`, also with a signal. It may start again after its end, since a price may change long after
  *  the last report. */

@@ -30,7 +30,6 @@ it('the typed client imports no code and no package that only a worker or an ing
 
 it('what workflow code imports loads nothing that workflows may not have', async () => {
   expect((await bundle('in-workflow.ts')).packages).toEqual(['@temporalio/common', '@temporalio/workflow']);
-  expect((await bundle('ride-orders.ts')).packages).toEqual(['nexus-rpc']);
 });
 
 it('notify refuses a receiver that cannot be told and names its place in the list, before it sends anything', async () => {

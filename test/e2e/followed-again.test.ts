@@ -30,7 +30,7 @@ async function expectGoesOn(way: WayToFollow, order: AnOrder): Promise<void> {
   expect((await startedWith(stack, order))[1]).toEqual(way.continues ? { left: expect.anything() } : undefined);
 }
 
-describe.concurrent.each(['client', 'cli', 'nexus', 'temporal'] as const)(
+describe.concurrent.each(['client', 'cli', 'temporal'] as const)(
   'an order that is followed through the way %s',
   (name) => {
     it.each(Object.entries(brokenOff))('is followed again after %s', async (kind, breakOff) => {
@@ -84,7 +84,7 @@ describe.concurrent.each(['client', 'cli', 'nexus', 'temporal'] as const)(
   },
 );
 
-it.each(['client', 'nexus', 'temporal'] as const)(
+it.each(['client', 'temporal'] as const)(
   'an order that a delivery found first is followed for as long as a caller says later, through the way %s',
   async (name) => {
     const order = anOrder();

@@ -29,7 +29,7 @@ async function requested(way: WayIn, standing: object, order: Record<string, unk
   return { key, end, orderId };
 }
 
-describe.each(['client', 'cli', 'nexus'] as const)('through the way %s', (name) => {
+describe.each(['client', 'cli'] as const)('through the way %s', (name) => {
   it('a ride is ordered once however often a caller asks for it, and its end is told afterwards, too', async () => {
     stack.sandbox.setRideSettings({ script: completes });
     const input = { ...newKey(), order: newRide() };

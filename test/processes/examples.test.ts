@@ -1,8 +1,9 @@
+import { type StdioOptions, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, inject, it } from 'vitest';
-import { ensureEndpoint } from '../../dev/stack/run/nexus-endpoint.js';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import { pythonWith } from '../../dev/stack/temporal/python.js';
 import { runCommand } from '../../dev/stack/temporal/run-command.js';
@@ -114,11 +115,18 @@ it.concurrent('a checkout gets changes by signal, and is paid at the end', async
   expect(seen.output).toMatch(/captured 1250 EUR\npaid: true\n$/);
 }, 600_000);
 
-it.concurrent('a caller in another namespace follows an order through Nexus', async () => {
-  const { FARETRAIL_TASK_QUEUE: taskQueue } = fleetEnv();
+it.concurrent('a caller in another namespace follows an order through Nexus, of an account that is served', async () => {
   const endpoint = `rides-${randomUUID()}`;
-  await ensureEndpoint(fleet.client, { name: endpoint, taskQueue });
-  const env = { TRIPS_NAMESPACE: `trips-${randomUUID()}`, TRIPS_ENDPOINT: endpoint };
-  const seen = await example('nexus-caller', ['business', newOrder()], env);
+  const env = { ...fleetEnv(), TRIPS_NAMESPACE: `trips-${randomUUID()}`, RIDES_ENDPOINT: endpoint };
+  const program = join(projectRoot, 'dist/examples/nexus/worker.js');
+  const stdio: StdioOptions = ['ignore', 'pipe', 'inherit'];
+  const worker = spawn(process.execPath, [program, 'business'], { stdio, env: { ...process.env, ...env } });
+  onTestFinished(() => void worker.kill('SIGKILL'));
+  if (worker.stdout) await once(worker.stdout, 'data'); // the endpoint is there
+  const seen = await example('nexus', ['business', newOrder()], env);
   expect(seen).toMatchObject({ code: 0, output: expect.stringContaining('"outcome":"completed"') });
+  const refused = await example('nexus', ['partner', '1'], env);
+  expect(refused).toMatchObject({ code: 0, output: expect.stringContaining('"refusal":"AccountNotServed"') });
+  worker.kill('SIGTERM');
+  expect(await once(worker, 'exit')).toEqual([0, null]);
 }, 600_000);

@@ -67,18 +67,11 @@ export const importTable: readonly Part[] = [
     oursAsTypes: ['src/workflows'],
     packages: ['@temporalio/client', '@temporalio/common', 'node', 'p-map'],
   },
-  // These two are for the workflow code of others: what they load, workflow code may load.
+  // It is for the workflow code of others: what it loads, workflow code may load.
   {
     part: 'src/client/in-workflow.ts',
     ours: ['src/domain', 'src/temporal/failure-type.ts'],
     packages: ['@temporalio/workflow'],
-  },
-  { part: 'src/client/ride-orders.ts', ours: [], oursAsTypes: ['src/client'], packages: ['nexus-rpc'] },
-  {
-    part: 'src/nexus',
-    ours: ['src/client/ride-orders.ts', 'src/domain', ...runs, 'src/workflows/messages.ts'],
-    oursAsTypes: ['src/workflows'],
-    packages: ['@temporalio/client', '@temporalio/common', '@temporalio/nexus', 'nexus-rpc'],
   },
   {
     part: 'src/webhooks',

@@ -242,8 +242,8 @@ async function continueIfLong(ride: Ride): Promise<void> {
 }
 
 /**
- * Sends one update of a ride for Nexus, which can wait for a run and not for an update. It ends with the update, and fails like it, or with
- * `RideNotRequested` or `AlreadyEnded`.
+ * Sends one update of a ride, and ends or fails with it, or with `RideNotRequested` or `AlreadyEnded`. Only the Nexus service of 0.2.0
+ * started it: here for its open runs, until 0.4.0.
  */
 export async function changeRide(rawInput: ChangeRideInput): Promise<RideStanding> {
   const input = refuseBadInput(() => parseChangeRideInput(rawInput));

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
-import { changeRideStart } from '../../../src/temporal/starts.js';
+import { changeRideId } from '../../../src/domain/workflow-ids.js';
+import { singleRunStart } from '../../../src/temporal/starts.js';
 import type { changeRide } from '../../../src/workflows/ride/request-ride.js';
 import { newRide, stop } from '../../dev/sandbox/booking-calls.js';
 import type { OrderStack } from '../../support/order/stack.js';
@@ -31,12 +32,13 @@ export async function cancelledRide(run: RideRun | Promise<RideRun>): Promise<Ri
 const refusedUpdate = (handle: RideRun) =>
   failureOf(handle.executeUpdate('updateRide', { args: [{ order: { note_to_driver: 'blue door' } }] }));
 
-/** A cancel that is sent for a caller, as Nexus does. */
-const cancelFor = ({ client, config }: OrderStack, requestId: string, argument: object = {}) =>
-  client.workflow.start<typeof changeRide>(
-    'changeRide',
-    changeRideStart({ account, requestId, change: 'cancelRide', argument }, randomUUID(), config.taskQueue),
-  );
+/** A cancel that is sent for a caller, as the Nexus service of 0.2.0 did. */
+function cancelFor({ client, config }: OrderStack, requestId: string, argument: object = {}) {
+  const input = { account, requestId, change: 'cancelRide', argument } as const;
+  const workflowId = changeRideId({ account, requestId, changeId: randomUUID() });
+  const start = singleRunStart(workflowId, input, config.taskQueue, `cancelRide of ride ${requestId}`);
+  return client.workflow.start<typeof changeRide>('changeRide', start);
+}
 
 /** The ways through the workflow of rides that have none with a store, by name. */
 export const ridePaths: Paths = {

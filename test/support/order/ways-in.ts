@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { beforeAll, expect, inject, vi } from 'vitest';
-import { ensureEndpoint } from '../../../dev/stack/run/nexus-endpoint.js';
+import { beforeAll, inject } from 'vitest';
 import {
   type CallInput,
   type CallResult,
@@ -12,9 +10,6 @@ import {
 } from '../../../src/client/index.js';
 import { runHere } from '../../cli/fake-process.js';
 import { jsonFile } from '../json-file.js';
-import { patient } from '../patience.js';
-import { type CallerWorker, useCallerWorker } from '../worker/caller-worker.js';
-import type { ask } from '../worker/caller-workflows.js';
 import type { OrderStack } from './stack.js';
 
 /** One ride, as every way in names it. */
@@ -56,21 +51,16 @@ export class Refusal extends Error {
 interface WaysIn {
   client: WayIn;
   cli: WayIn;
-  nexus: WayIn;
   temporal: WayToFollow;
 }
 
 /** Every way into the workers of this stack; they can be used from the `beforeAll` of a file on. */
 export function useWaysIn(stack: OrderStack): WaysIn {
   const ways = {} as WaysIn;
-  const endpoint = `rides-${randomUUID()}`;
-  const caller = useCallerWorker(stack);
-  beforeAll(async () => {
-    await ensureEndpoint(stack.client, { name: endpoint, taskQueue: stack.config.taskQueue });
+  beforeAll(() => {
     Object.assign(ways, {
       client: throughClient(stack),
       cli: throughCli(stack),
-      nexus: throughNexus(caller, endpoint),
       temporal: throughTemporal(stack),
     } satisfies WaysIn);
   });
@@ -156,38 +146,3 @@ const throughTemporal = ({ client, config }: OrderStack): WayToFollow => ({
     });
   },
 });
-
-const operationStarted = 3; // PENDING_NEXUS_OPERATION_STATE_STARTED
-
-/** A workflow in another namespace. */
-function throughNexus(caller: CallerWorker, endpoint: string): WayIn {
-  const start = (operation: Parameters<typeof ask>[1], input: object) =>
-    caller.client.workflow.start<typeof ask>('ask', {
-      workflowId: randomUUID(),
-      taskQueue: caller.taskQueue,
-      args: [endpoint, operation, input, 240_000],
-    });
-  async function asks<Answer>(operation: Parameters<typeof ask>[1], input: object): Promise<Answer> {
-    const { answer, type } = await (await start(operation, input)).result();
-    if (answer === undefined) throw new Refusal(type ?? 'Cancelled');
-    return answer as Answer;
-  }
-  return {
-    continues: true,
-    // The operation ends with the order, so it is not awaited.
-    async follow(input, again) {
-      const asking = await start('followOrder', again ? { ...input, again } : input);
-      await vi.waitFor(async () => {
-        const { status, raw } = await asking.describe();
-        const isAnswered = status.name !== 'RUNNING';
-        expect(isAnswered || raw.pendingNexusOperations?.[0]?.state === operationStarted).toBe(true);
-      }, patient);
-    },
-    ride: (input) => asks('requestRide', input),
-    status: async (key) => (await asks<{ status: string | null }>('rideStatus', key)).status,
-    change: (key, order) => asks('updateRide', { ...key, order }),
-    cancel: (key) => asks('cancelRide', key),
-    resolve: (key, resolution) => asks('resolveRide', { ...key, ...resolution }),
-    call: (input) => asks('businessCall', input),
-  };
-}

@@ -23,7 +23,6 @@ const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 /** The entries of the package, from the sources: tests never meet an outdated build. */
 const entries = {
   faretrail$: path('../../../src/client/index.ts'),
-  'faretrail/nexus$': path('../../../src/client/ride-orders.ts'),
   'faretrail/workflow$': path('../../../src/client/in-workflow.ts'),
 };
 

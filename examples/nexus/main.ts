@@ -1,12 +1,12 @@
-// A worker in a namespace of its own that follows an order through the Nexus endpoint `faretrail`.
-//   node dist/examples/nexus-caller/main.js <account> <orderId>
+// A caller in a namespace of its own that follows an order through the Nexus endpoint `rides`, which worker.ts serves.
+//   node dist/examples/nexus/main.js <account> <orderId>
 import { fileURLToPath } from 'node:url';
 import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { trip } from './trip.js';
 
 const { TEMPORAL_ADDRESS: address = 'localhost:7233', TRIPS_NAMESPACE: namespace = 'trips' } = process.env;
-const { TRIPS_ENDPOINT: endpoint = 'faretrail' } = process.env;
+const { RIDES_ENDPOINT: endpoint = 'rides' } = process.env;
 const [account = 'business', orderId = '42'] = process.argv.slice(2);
 const taskQueue = 'trips';
 const alreadyExists = 6; // gRPC

@@ -1,6 +1,6 @@
 import { createNexusServiceClient } from '@temporalio/workflow';
-import { rideOrders } from 'faretrail/nexus';
 import { failureTypeOf } from 'faretrail/workflow';
+import { rides } from './rides.js';
 
 /** An order, and the Nexus endpoint behind which it is followed. */
 export interface TripInput {
@@ -18,7 +18,7 @@ export interface TripResult {
 
 /** Follows an order to its end from a namespace that has no worker of faretrail. */
 export async function trip({ endpoint, ...order }: TripInput): Promise<TripResult> {
-  const orders = createNexusServiceClient({ service: rideOrders, endpoint });
+  const orders = createNexusServiceClient({ service: rides, endpoint });
   try {
     // Cancelled, this run ends at once; the order is followed on for others.
     const trail = await orders.executeOperation('followOrder', order, {
