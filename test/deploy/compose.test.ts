@@ -126,3 +126,13 @@ it.each([...healthChecks])(
     server.close();
   },
 );
+
+// The scripts run in containers, where a line that ends with CRLF is no command.
+it('a clone that turns line endings into CRLF leaves the scripts as they are', () => {
+  const clone = mkdtempSync(join(tmpdir(), 'faretrail-clone-'));
+  const git = (...args: string[]) => spawnSync('git', args, { cwd: clone, encoding: 'utf8' });
+  git('-c', 'core.autocrlf=true', 'clone', '--quiet', '--depth', '1', `file://${inProject('.')}`, '.');
+  const scripts = git('grep', '--files-with-matches', '^#!').stdout.trim().split('\n');
+  expect(scripts).toContain('deploy/compose/make-secrets.sh');
+  for (const path of scripts) expect(readFileSync(join(clone, path), 'utf8')).not.toContain('\r');
+});
