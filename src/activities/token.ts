@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cancellationSignal } from '@temporalio/activity';
+import { cancellationSignal, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { type MonotonicClock, monotonicMs } from '../clock.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
@@ -35,6 +35,9 @@ export interface TokenActivityPorts {
   monotonic?: MonotonicClock;
 }
 
+/** Of one lease. Each token that is requested has such an answer, and tokens may live for seconds. */
+const warnEveryMs = 3_600_000;
+
 export type TokenActivities = ReturnType<typeof createTokenActivities>;
 
 /** The activity behind the `accessToken` workflow. */
@@ -45,6 +48,17 @@ export function createTokenActivities({
   refreshEarlyMs,
   monotonic = monotonicMs,
 }: TokenActivityPorts) {
+  /** When this process last warned about the answers for a lease, by the monotonic clock. */
+  const warnedAt = new Map<string, number>();
+
+  function warn(key: AccessTokenKey, differences: readonly string[]): void {
+    const lastAt = warnedAt.get(accessTokenId(key)) ?? Number.NEGATIVE_INFINITY;
+    if (differences.length === 0 || monotonic() - lastAt < warnEveryMs) return;
+    warnedAt.set(accessTokenId(key), monotonic());
+    const { account, scope } = key;
+    log.warn('the answer to a token request is unusual; its token is used', { account, scope, differences });
+  }
+
   return {
     /** One token request. The token leaves this function sealed. Any answer of the service is a result, so that the workflow tells the
      *  fleet at once and decides when to try again. */
@@ -53,11 +67,9 @@ export function createTokenActivities({
       if (!account) throw notHeld(key);
       const requestedAt = monotonic();
       try {
-        const { accessToken, lifetimeMs: livesMs } = await rideApi.requestToken(
-          account,
-          key.scope,
-          cancellationSignal(),
-        );
+        const reply = await rideApi.requestToken(account, key.scope, cancellationSignal());
+        const { accessToken, lifetimeMs: livesMs } = reply;
+        warn(key, reply.differences);
         const sealed = await seal(accessToken, accessTokenId(key));
         const renewAfterMs = livesMs - renewAheadMs(livesMs, refreshEarlyMs);
         const ageMs = monotonic() - requestedAt;

@@ -12,11 +12,7 @@ export type UnusableReplyCode =
   /** The answer to a price estimate names no quote. */
   | 'NO_QUOTE'
   /** The token endpoint answered without a token. The worker repeats the request as after a server failure. */
-  | 'NO_TOKEN'
-  /** `token_type` is not bearer. */
-  | 'WRONG_TOKEN_TYPE'
-  /** The granted scope lacks a requested value. */
-  | 'SCOPE_NOT_GRANTED';
+  | 'NO_TOKEN';
 
 /** The field of the contract profile that says where the missing value stands. Reads name their own operation elsewhere. */
 const fieldOf: Readonly<Partial<Record<UnusableReplyCode, string>>> = {

@@ -151,9 +151,8 @@ export class TokenRefused extends FaretrailError<TokenRefusedCode> {
   readonly status: number;
   readonly upstreamCode: string | null;
 
-  constructor(code: TokenRefusedCode, status: number, words: UpstreamWords, detail?: string) {
-    const because = detail === undefined ? '' : `, ${detail}`;
-    super(code, `no token: ${code} (${inBrief(status, words)}${because}); ${remedies[code]}`);
+  constructor(code: TokenRefusedCode, status: number, words: UpstreamWords) {
+    super(code, `no token: ${code} (${inBrief(status, words)}); ${remedies[code]}`);
     this.status = status;
     this.upstreamCode = words.upstreamCode;
   }

@@ -1,7 +1,6 @@
 import { FormData } from 'undici';
 import { type ContractProfile, interfaceTerms, type TokenEncoding } from '../contracts/contract-profile.js';
 import { parseTokenReply, type TokenReply } from '../contracts/token-reply.js';
-import { UnusableReply, type UnusableReplyCode } from '../contracts/unusable-reply.js';
 import type { Account } from '../domain/account.js';
 import type { Scope } from '../domain/keys.js';
 import { isPassing, TokenRefused, type TokenRefusedCode } from './errors.js';
@@ -79,16 +78,5 @@ export function interpretTokenReply(
     if (refusal === undefined || isPassing(status)) throw toRideApiError(reply, { secrets, ...terms });
     throw new TokenRefused(refusal, status, words);
   }
-  try {
-    return parseTokenReply(body, { wantedScope: scope, fallbackLifetimeMs: profile.tokens.fallbackLifetimeMs });
-  } catch (error) {
-    // A granted token that cannot serve the calls it was asked for is a refusal as well.
-    const [refusal, why] = (error instanceof UnusableReply && refusalByFlaw[error.code]) || [];
-    throw refusal ? new TokenRefused(refusal, status, { upstreamCode: null, requestId: null }, why) : error;
-  }
+  return parseTokenReply(body, { wantedScope: scope, fallbackLifetimeMs: profile.tokens.fallbackLifetimeMs });
 }
-
-const refusalByFlaw: Partial<Record<UnusableReplyCode, [TokenRefusedCode, why: string]>> = {
-  SCOPE_NOT_GRANTED: ['scopeRejected', 'not among those granted'],
-  WRONG_TOKEN_TYPE: ['grantRejected', 'not a bearer token'],
-};

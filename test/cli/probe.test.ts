@@ -141,6 +141,13 @@ describe.concurrent('a service that answers otherwise', () => {
     ],
     ['its limit', { kind: 'tooManyRequests', ...read, retryAfterSeconds: 9 }, 2, 'fits unanswered unanswered', /429/],
     ['a token without lifetime', { kind: 'tokenAnswer', without: ['expires_in'] }, 3, 'open fits fits', /no lifetime/],
+    [
+      'a token for less than was asked',
+      { kind: 'tokenAnswer', with: { scope: '' } },
+      3,
+      'open fits fits',
+      /scope lacks demand_partner/,
+    ],
     ['no token', { kind: 'invalidScope', times: 1 }, 1, 'wrong open open', /scopeRejected/],
     ['nothing', null, 0, 'unanswered open open', /NO_CONNECTION/],
   ])('with %s is judged so, proposes nothing, and is not asked again', async (_, fault, calls, verdicts, remark) => {

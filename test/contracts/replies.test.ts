@@ -241,11 +241,10 @@ describe('a token reply', () => {
   });
 
   const noTokens = [undefined, null, '', 7, 'two words', 'line\nbreak', 'ümlaut', 'x'.repeat(16_385)];
-  it.each<[string, object]>([
-    ...['mac', '', 7, {}].map((token_type): [string, object] => ['WRONG_TOKEN_TYPE', { token_type }]),
-    ...['', 'finance', 'orders', 'order.read'].map((scope): [string, object] => ['SCOPE_NOT_GRANTED', { scope }]),
-    ...noTokens.map((access_token): [string, object] => ['NO_TOKEN', { access_token }]),
-  ])('is refused as %s with %j', (reason, fields) => {
-    expect(() => parseTokenReply({ ...reply, ...fields }, wanting('order'))).toThrow(code(reason));
-  });
+  it.each<[string, object]>([...noTokens.map((access_token): [string, object] => ['NO_TOKEN', { access_token }])])(
+    'is refused as %s with %j',
+    (reason, fields) => {
+      expect(() => parseTokenReply({ ...reply, ...fields }, wanting('order'))).toThrow(code(reason));
+    },
+  );
 });

@@ -3,7 +3,6 @@ import { defaultContractProfile as profile } from '../../src/contracts/default-c
 import { toScope } from '../../src/domain/keys.js';
 import { interpretTokenReply, tokenRequest } from '../../src/ride-api/token.js';
 import bodies from '../fixtures/error-bodies.assumed.json' with { type: 'json' };
-import given from '../fixtures/token-replies.given.json' with { type: 'json' };
 import { answer, businessAccount, failure, partnerAccount } from './accounts.js';
 
 describe('a token request', () => {
@@ -78,8 +77,6 @@ describe('the answer to a token request', () => {
   it.each([
     ['no body', undefined, 'UnusableReply', 'NO_TOKEN'],
     ['no token', {}, 'UnusableReply', 'NO_TOKEN'],
-    ['another scope than asked for', { ...given.business, scope: 'finance' }, 'TokenRefused', 'scopeRejected'],
-    ['another type of token', { ...given.business, token_type: 'mac' }, 'TokenRefused', 'grantRejected'],
   ])('with %s is no token: %j', (_, body, name, code) => {
     expect(() => interpret(answer(200, body))).toThrow(failure(name, code));
   });

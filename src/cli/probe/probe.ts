@@ -210,11 +210,13 @@ function tokenQuestion({ account, profile, tokens }: Probe, scope: Scope): Quest
     judge(reply) {
       try {
         const context = { account, scope, profile, now: wallMs(), maxWaitMs: defaultMaxWaitMs };
-        const { accessToken, lifetimeMs } = interpretTokenReply(reply, context);
+        const { accessToken, lifetimeMs, differences } = interpretTokenReply(reply, context);
         tokens.set(scope, accessToken);
-        return ['number', 'string'].includes(typeof ownValue(reply.body, 'expires_in'))
-          ? judged('fits', `the token serves for ${lifetimeMs / 1_000} s`)
-          : judged('open', 'the answer names no lifetime: tokens.fallbackLifetimeMs holds');
+        const hasLifetime = ['number', 'string'].includes(typeof ownValue(reply.body, 'expires_in'));
+        const lifetime = hasLifetime
+          ? `the token serves for ${lifetimeMs / 1_000} s`
+          : 'the answer names no lifetime: tokens.fallbackLifetimeMs holds';
+        return judged(hasLifetime && differences.length === 0 ? 'fits' : 'open', lifetime, ...differences);
       } catch (error) {
         if (!(error instanceof FaretrailError)) throw error;
         return judged(error instanceof RideApiError && error.retryable ? 'unanswered' : 'wrong', error.message);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
 import { expect, it } from 'vitest';
 import { createTokenActivities, type TokenActivityPorts } from '../../../src/activities/token.js';
 import type { TokenReply } from '../../../src/contracts/token-reply.js';
@@ -11,13 +12,13 @@ import { RideApiGarbled, RideApiUnreachable, TokenRefused } from '../../../src/r
 import { createNamedKey } from '../../../src/sealing/key-ring.js';
 import { createSealer, SealingError } from '../../../src/sealing/sealer.js';
 import { apiError, apiErrorCodes, fakeRideApi, nextOf } from '../service.js';
-import { logger, start } from '../temporal.js';
+import { logger, minute, start } from '../temporal.js';
 import { account, scope } from './fleet.js';
 
 const key = { account: account.name, scope, credentialId: 'c-1' };
 const sealer = createSealer([createNamedKey('k1', randomBytes(32))]);
 const accessToken = 'header.SECRET-TOKEN.signature';
-const reply: TokenReply = { accessToken, lifetimeMs: 3_600_000 };
+const reply: TokenReply = { accessToken, lifetimeMs: 3_600_000, differences: [] };
 
 function request(answer: TokenReply | Error, ports: Partial<TokenActivityPorts> = {}) {
   const { requestToken } = createTokenActivities({
@@ -91,4 +92,27 @@ it('a worker without the credentials makes no call and fails, so that Temporal a
   const attempt = request(reply, { accountWith: () => undefined, rideApi });
   await expect(attempt).rejects.toMatchObject({ type: 'CredentialsNotHeld', nonRetryable: false });
   await expect(attempt).rejects.toThrow(ApplicationFailure);
+});
+
+it('an unusual answer is one warning an hour, which names it and never the token', async () => {
+  const differences = ['token_type is "BearerToken"', 'scope lacks order'];
+  const lines: unknown[] = [];
+  const warnings = new DefaultLogger('WARN', ({ level, message, meta }) => lines.push({ level, message, ...meta }));
+  const clock = { now: start };
+  const { requestToken } = createTokenActivities({
+    accountWith: () => account,
+    rideApi: fakeRideApi({ requestToken: async () => ({ ...reply, differences }) }),
+    seal: sealer.seal,
+    refreshEarlyMs: 60_000,
+    monotonic: () => clock.now,
+  });
+  const counts: number[] = [];
+  for (const passedMs of [0, minute, 59 * minute, 30 * minute, 30 * minute]) {
+    clock.now += passedMs;
+    await new MockActivityEnvironment({}, { logger: warnings }).run(requestToken, key);
+    counts.push(lines.length);
+  }
+  expect(counts).toEqual([1, 1, 2, 2, 3]);
+  expect(lines[0]).toMatchObject({ level: 'WARN', account: account.name, scope, differences });
+  expect(JSON.stringify(lines)).not.toContain('SECRET');
 });

@@ -103,9 +103,17 @@ const scoped = ['token-business-scoped', tokenOf('business', 'order finance')] a
 const details = ['business-order-details.partly-assumed', readOrder(businessAccount)] as const;
 
 it.each<[string, Call, object, ('clear' | 'encrypted')?]>([
-  ['token-partner', tokenOf('partner', 'demand_partner'), { accessToken: 'aaaa.bbbb.cccc', lifetimeMs: 3_600_000 }],
-  [...scoped, { accessToken: 'aaaa.bbbb.cccc', lifetimeMs: 899_000 }],
-  ['token-business-unscoped', tokenOf('business', ''), { accessToken: 'aaaa.bbbb.cccc', lifetimeMs: 899_000 }],
+  [
+    'token-partner',
+    tokenOf('partner', 'demand_partner'),
+    { accessToken: 'aaaa.bbbb.cccc', differences: [], lifetimeMs: 3_600_000 },
+  ],
+  [...scoped, { accessToken: 'aaaa.bbbb.cccc', differences: [], lifetimeMs: 899_000 }],
+  [
+    'token-business-unscoped',
+    tokenOf('business', ''),
+    { accessToken: 'aaaa.bbbb.cccc', differences: [], lifetimeMs: 899_000 },
+  ],
   [...details, { ...confirmed, details: { ...rideTimes, supplier: { code: '1234' } } }],
   [
     ...details,

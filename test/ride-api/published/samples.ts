@@ -45,9 +45,9 @@ const tokens: Answer[] = [
     call: tokenOf('partner', 'demand_partner'),
     found: {
       access_token: 'accessToken',
-      token_type: 'must be bearer',
+      token_type: 'bearer, or a warning',
       expires_in: 'lifetimeMs',
-      scope: 'must hold the requested one',
+      scope: 'holds the requested one, or a warning',
     },
   },
   {
@@ -55,15 +55,15 @@ const tokens: Answer[] = [
     call: tokenOf('business', 'order finance'),
     found: {
       access_token: 'accessToken',
-      token_type: 'must be bearer',
+      token_type: 'bearer, or a warning',
       expires_in: 'lifetimeMs',
-      scope: 'must hold the requested ones',
+      scope: 'holds the requested ones, or a warning',
     },
   },
   {
     sample: 'token-business-unscoped',
     call: tokenOf('business', ''),
-    found: { access_token: 'accessToken', token_type: 'must be bearer', expires_in: 'lifetimeMs' },
+    found: { access_token: 'accessToken', token_type: 'bearer, or a warning', expires_in: 'lifetimeMs' },
     notUsed: { scope: 'none was requested, so any will do' },
   },
 ];

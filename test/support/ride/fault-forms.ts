@@ -33,7 +33,7 @@ export const faultForms: Record<Fault['kind'], readonly FaultInput[]> = {
   tokenAnswer: [
     { kind: 'tokenAnswer', without: ['access_token'] },
     { kind: 'tokenAnswer', without: ['token_type', 'scope', 'expires_in'] },
-    { kind: 'tokenAnswer', with: { token_type: 'mac' } },
+    { kind: 'tokenAnswer', with: { access_token: 'two words' } },
   ],
   subscriberAnswer: [], // no ride subscribes
   invalidClient: onShapes('invalidClient'),
