@@ -4,10 +4,10 @@ import type { Cadence } from './domain/account.js';
 import { FaretrailError, InvalidInput } from './domain/errors.js';
 import { defaultWatch, noWatch } from './domain/order/concern.js';
 import { defaultTaskQueue } from './domain/task-queues.js';
-import { isLoopbackAddress, originRule, toOrigin } from './domain/web-address.js';
+import { originRule, toOrigin } from './domain/web-address.js';
 import type { ServiceProxy } from './ride-api/proxy.js';
 import { defaultMaxWaitMs } from './ride-api/refusal.js';
-import { type KeyRing, keyRecipe, sharesKey, signingForm, withHidden } from './sealing/key-ring.js';
+import { type KeyRing, keyRecipe, signingForm, withHidden } from './sealing/key-ring.js';
 import { type AccountSettings, hasSecret, readAccounts } from './settings/accounts.js';
 import { readDesk } from './settings/desk.js';
 import { type Env, EnvReader, type ReadFile } from './settings/env-reader.js';
@@ -192,8 +192,7 @@ function readSettings(read: EnvReader, withSecrets: boolean) {
   const requestsPerSecond = profile.limits.requestsPerSecond;
   const watch = read.oneOf('FARETRAIL_WATCH', ['on', 'off']) === 'off' ? noWatch : defaultWatch;
   const { accounts, secretVariables } = readAccounts(read, { poll, watch, requestsPerSecond, withSecrets });
-  const elsewhere = accounts.filter((account) => ![account.baseUrl, account.authUrl].every(isLoopbackAddress));
-  if (read.text(uncheckedTls) === '0' && elsewhere.length > 0) read.refuse(uncheckedTls, useOwnAuthority);
+  if (read.text(uncheckedTls) === '0') read.refuse(uncheckedTls, useOwnAuthority);
   const journalDir = read.text('FARETRAIL_JOURNAL_DIR') ?? '.faretrail/journal';
   const settings = {
     accounts: accounts as readonly AccountSettings[],
@@ -243,7 +242,7 @@ const readMetricsPort = (read: EnvReader, name: string): number | null =>
 const readLimit = (read: EnvReader, name: string, byDefault: number): number | null =>
   read.text(name) === 'off' ? null : (read.integer(name, { min: 1, max: 1_000_000 }) ?? byDefault);
 
-/** Node then trusts any certificate, so anybody on the way reads client secrets and tokens. */
+/** With 0 Node trusts any certificate: of the service, a provider of sign-ins, a receiver, a proxy, Temporal, a collector of traces. */
 const uncheckedTls = 'NODE_TLS_REJECT_UNAUTHORIZED';
 const useOwnAuthority = 'unset it; for an authority of your own set NODE_EXTRA_CA_CERTS to its certificate';
 
@@ -275,21 +274,12 @@ function readPoll(read: EnvReader): Required<Cadence> {
 /** Who holds one kind of key must not be able to use another: the ingress the webhook keys, receivers the notify secrets,
  *  callers and codec endpoints the payload keys. */
 function readSecrets(read: EnvReader) {
-  const sealingKeys = read.keyRing('FARETRAIL_SEALING_KEYS');
-  const webhookKeys = read.keyRing('FARETRAIL_WEBHOOK_KEYS');
-  const notify = readNotify(read);
-  const payloads = read.payloadEncryption();
-  const rings = Object.entries({
-    FARETRAIL_SEALING_KEYS: sealingKeys,
-    FARETRAIL_WEBHOOK_KEYS: webhookKeys,
-    FARETRAIL_NOTIFY_SECRETS: notify.secrets,
-    FARETRAIL_PAYLOAD_KEYS: payloads.keys,
-  });
-  for (const [index, [name, ring]] of rings.entries()) {
-    const [other] = rings.slice(0, index).find(([, before]) => ring && before && sharesKey(ring, before)) ?? [];
-    if (other) read.refuse(name, `holds a key of ${other}; make its own with: ${keyRecipe}`);
-  }
-  return { sealingKeys, webhookKeys, notify, payloads };
+  return {
+    sealingKeys: read.keyRing('FARETRAIL_SEALING_KEYS'),
+    webhookKeys: read.keyRing('FARETRAIL_WEBHOOK_KEYS'),
+    notify: readNotify(read),
+    payloads: read.payloadEncryption(),
+  };
 }
 
 /** Which URLs may be told of changes, and with which secrets. Problems name entries by position only. */

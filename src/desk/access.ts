@@ -1,6 +1,6 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { instantIn, leftMs } from '../clock.js';
-import { createNamedKey } from '../sealing/key-ring.js';
+import { createNamedKey, type KeyRing, type NamedKey } from '../sealing/key-ring.js';
 import { createSealer, type Sealer } from '../sealing/sealer.js';
 import type { DeskRight, DeskSettings } from '../settings/desk.js';
 
@@ -34,24 +34,45 @@ export const newViewer = (who: string, rights: readonly DeskRight[]): Viewer => 
 /** What the desk keeps in a browser: the sign-in, one that is under way, and what became of the last button. */
 type CookieName = 'session' | 'login' | 'note';
 
-/** Sealed cookies. They last as long as what they hold, and none can be read or made elsewhere. */
-export function createCookies({ keys, url }: Pick<DeskSettings, 'keys' | 'url'>) {
-  const isSecure = url?.startsWith('https:') ?? false;
-  const sealer: Sealer = createSealer(keys ?? [createNamedKey('own', randomBytes(32))]);
+type CookieSettings = Pick<DeskSettings, 'keys' | 'login' | 'url'>;
+
+/**
+ * Each provider, client and origin has keys of its own, so that a session of one desk never opens another. A desk without a sign-in gives every
+ * right to whoever reaches it, so it never uses keys that another process has, too.
+ */
+function cookieKeys({ keys, login }: Omit<CookieSettings, 'url'>, origin: string): KeyRing {
+  if (!keys || !login) return [createNamedKey('own', randomBytes(32))];
+  const salt = JSON.stringify([login.issuer, login.clientId, origin]);
+  const derived = ({ kid, key }: NamedKey) =>
+    createNamedKey(kid, new Uint8Array(hkdfSync('sha256', key, salt, 'faretrail desk cookies', 32))); // RFC 5869
+  const [first, ...rest] = keys;
+  return [derived(first), ...rest.map(derived)];
+}
+
+/** Sealed cookies. They last as long as what they hold, and none can be read or made at another desk. `origin` is known once the desk listens. */
+export function createCookies(settings: CookieSettings, origin: () => string) {
+  const isSecure = settings.url?.startsWith('https:') ?? false;
+  let made: Sealer | undefined;
+  const sealer = (): Sealer => {
+    made ??= createSealer(cookieKeys(settings, origin()));
+    return made;
+  };
   // With this prefix a browser takes the cookie only from this very host over TLS, and from no page of a neighbour.
   const named = (name: CookieName): string => `${isSecure ? '__Host-' : ''}desk-${name}`;
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   return {
     /** The header that sets it. */
     set: async (name: CookieName, value: unknown, maxAgeMs: number): Promise<string> =>
-      `${named(name)}=${await sealer.seal(JSON.stringify(value), `desk ${name}`)}; ${attributes}; Max-Age=${Math.ceil(maxAgeMs / 1_000)}`,
+      `${named(name)}=${await sealer().seal(JSON.stringify(value), `desk ${name}`)}; ${attributes}; Max-Age=${Math.ceil(maxAgeMs / 1_000)}`,
     clear: (name: CookieName): string => `${named(name)}=; ${attributes}; Max-Age=0`,
     /** Undefined for one that is absent, altered, or sealed under keys that are gone. */
     async read(header: string | undefined, name: CookieName): Promise<unknown> {
       const start = `${named(name)}=`;
       const found = header?.split(/; */).find((one) => one.startsWith(start));
       if (!found) return undefined;
-      return await sealer.unseal(found.slice(start.length), `desk ${name}`).then(JSON.parse, () => undefined);
+      return await sealer()
+        .unseal(found.slice(start.length), `desk ${name}`)
+        .then(JSON.parse, () => undefined);
     },
   };
 }

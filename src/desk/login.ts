@@ -20,12 +20,14 @@ const pendingMs = 600_000;
 export const callbackPath = '/callback';
 
 /** The provider, at which people sign in. Calls reject while it does not answer. */
-export function createLogin(settings: DeskLogin, origin: string, cookies: Cookies) {
+export function createLogin(settings: DeskLogin, origin: () => string, cookies: Cookies) {
   const { issuer, clientId, clientSecret } = settings;
-  const redirectUri = `${origin}${callbackPath}`;
   let found: Promise<oidc.Configuration> | null = null;
   const provider = (): Promise<oidc.Configuration> => {
-    const execute = isLoopbackAddress(issuer) ? [oidc.allowInsecureRequests] : [];
+    const execute = [
+      oidc.enableNonRepudiationChecks,
+      ...(isLoopbackAddress(issuer) ? [oidc.allowInsecureRequests] : []),
+    ];
     found ??= oidc
       .discovery(new URL(issuer), clientId, clientSecret, undefined, { execute, timeout: 5 })
       .catch((error: unknown) => {
@@ -39,7 +41,7 @@ export function createLogin(settings: DeskLogin, origin: string, cookies: Cookie
     async begin(to: string): Promise<{ url: string; cookie: string }> {
       const [state, nonce, verifier] = [oidc.randomState(), oidc.randomNonce(), oidc.randomPKCECodeVerifier()];
       const url = oidc.buildAuthorizationUrl(await provider(), {
-        ...{ redirect_uri: redirectUri, scope: 'openid profile email', state, nonce },
+        ...{ redirect_uri: `${origin()}${callbackPath}`, scope: 'openid profile email', state, nonce },
         code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
       });
@@ -50,7 +52,7 @@ export function createLogin(settings: DeskLogin, origin: string, cookies: Cookie
     async finish(path: string, cookie: string | undefined): Promise<{ viewer: Viewer; to: string }> {
       const pending = (await cookies.read(cookie, 'login')) as Pending | undefined;
       if (!pending) throw new Error('this browser has begun no sign-in, or took too long');
-      const tokens = await oidc.authorizationCodeGrant(await provider(), new URL(path, origin), {
+      const tokens = await oidc.authorizationCodeGrant(await provider(), new URL(path, origin()), {
         ...{ pkceCodeVerifier: pending.verifier, expectedState: pending.state, expectedNonce: pending.nonce },
         idTokenExpected: true,
       });
@@ -61,7 +63,7 @@ export function createLogin(settings: DeskLogin, origin: string, cookies: Cookie
     async end(): Promise<string | undefined> {
       const config = await provider();
       if (!config.serverMetadata().end_session_endpoint) return undefined;
-      return oidc.buildEndSessionUrl(config, { post_logout_redirect_uri: origin }).href;
+      return oidc.buildEndSessionUrl(config, { post_logout_redirect_uri: origin() }).href;
     },
   };
 }

@@ -9,7 +9,7 @@ import { type DeskSettings, deskRights } from '../settings/desk.js';
 import { createCookies, createSessions, isOwnForm, may, newViewer, type Viewer } from './access.js';
 import { acts, type Fields, press } from './acts.js';
 import type { Live } from './live.js';
-import { callbackPath, createLogin, type Login } from './login.js';
+import { callbackPath, createLogin } from './login.js';
 import { csrfField, plainPage } from './pages/layout.js';
 import { addPages, type PageParts } from './routes.js';
 
@@ -144,12 +144,9 @@ const isForeign = ({ origin, host, 'sec-fetch-site': site }: FastifyRequest['hea
 /** Pages and buttons, for those who have signed in. */
 function addSignIn(app: FastifyInstance, options: DeskOptions, ownOrigin: () => string): void {
   const { settings, live, logger, localUser } = options;
-  const cookies = createCookies(settings);
+  const cookies = createCookies(settings, ownOrigin);
   const sessions = createSessions(cookies);
-  let login: Login | null = null;
-  app.addHook('onListen', async () => {
-    login = settings.login && createLogin(settings.login, ownOrigin(), cookies);
-  });
+  const login = settings.login && createLogin(settings.login, ownOrigin, cookies);
 
   app.addHook('onRequest', async (request, reply) => {
     if (request.url.startsWith(`${callbackPath}?`)) return;

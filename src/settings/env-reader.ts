@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { BaseUrl } from '../contracts/accounts-file.js';
 import { readJson } from '../domain/json.js';
-import { type KeyForm, type KeyRing, keyRecipe, parseKeyRing } from '../sealing/key-ring.js';
+import { type KeyForm, type KeyRing, keyRecipe, parseKeyRing, sharesKey } from '../sealing/key-ring.js';
 import type { PayloadEncryption } from '../sealing/payload-codec.js';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -16,6 +16,7 @@ export class EnvReader {
   readonly #readFile: ReadFile;
   /** Every variable that was looked up, whether it is set or not. */
   readonly #names = new Set<string>();
+  readonly #rings: { setBy: string; ring: KeyRing }[] = [];
 
   constructor(env: Env, readFile: ReadFile = (path) => readFileSync(path, 'utf8')) {
     this.#env = env;
@@ -96,14 +97,23 @@ export class EnvReader {
     return [name, `${name}_FILE`].map((one) => this.text(one)).some((value) => value !== undefined);
   }
 
-  /** The keys of a variable, or of the file that `<name>_FILE` names. */
+  /**
+   * The keys of a variable, or of the file that `<name>_FILE` names. A key has one purpose: a setting that shares one with a setting read
+   * before is refused, or the holders of one list could use the other.
+   */
   keyRing(name: string, form?: KeyForm): KeyRing | null {
     const found = this.secret(name);
     if (found === undefined) return null;
-    const parsed = parseKeyRing(found.value, form);
-    if ('ring' in parsed) return parsed.ring;
-    for (const problem of parsed.problems) this.refuse(found.setBy, problem);
-    return null;
+    const { setBy, value } = found;
+    const parsed = parseKeyRing(value, form);
+    if ('problems' in parsed) {
+      for (const problem of parsed.problems) this.refuse(setBy, problem);
+      return null;
+    }
+    const other = this.#rings.find(({ ring }) => sharesKey(ring, parsed.ring));
+    if (other) this.refuse(setBy, `holds a key of ${other.setBy}; make its own with: ${keyRecipe}`);
+    this.#rings.push({ setBy, ring: parsed.ring });
+    return parsed.ring;
   }
 
   /** `FARETRAIL_PAYLOAD_KEYS` and `FARETRAIL_ENCRYPT_PAYLOADS`. Keys alone only decrypt, so that they can be given to all first. */

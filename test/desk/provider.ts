@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Provider } from 'oidc-provider';
 import { afterAll, beforeAll } from 'vitest';
@@ -9,7 +9,12 @@ export const clientSecret = 'a-secret-of-the-desk';
 
 /** A certified OpenID provider, at which the desk registers once it listens. A login name is the subject, its roles the words between its dots. */
 export function useProvider() {
-  const found = {} as { issuer: string; register(origin: string): void };
+  const found = { forge: null } as {
+    issuer: string;
+    register(origin: string): void;
+    /** What the provider makes of each ID token before it sends it; null: nothing. */
+    forge: ((idToken: string) => string | Promise<string>) | null;
+  };
   let server: Server;
   beforeAll(async () => {
     server = createServer();
@@ -34,11 +39,28 @@ export function useProvider() {
         cookies: { keys: ['of the tests'] },
       });
       const handle = provider.callback();
-      server.on('request', (request, response) => void handle(request, response));
+      server.on('request', (request, response) => {
+        if (found.forge && request.url === '/token') forgeAnswer(response, found.forge);
+        void handle(request, response);
+      });
     };
   });
   afterAll(() => void server.close());
   return found;
+}
+
+function forgeAnswer(response: ServerResponse, forge: (idToken: string) => string | Promise<string>): void {
+  const end = response.end.bind(response);
+  const send = async (body: string): Promise<void> => {
+    const answer = JSON.parse(body);
+    const forged = JSON.stringify({ ...answer, id_token: await forge(answer.id_token) });
+    response.setHeader('content-length', Buffer.byteLength(forged));
+    end(forged);
+  };
+  response.end = (body?: unknown) => {
+    void send(String(body));
+    return response;
+  };
 }
 
 /** Walks through the pages of the provider, and gives the way back to the desk. */

@@ -1,14 +1,18 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { createCookies } from '../../src/desk/access.js';
+import { randomBytes } from 'node:crypto';
+import { base64url, decodeJwt, decodeProtectedHeader, generateKeyPair, SignJWT } from 'jose';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createCookies, newViewer } from '../../src/desk/access.js';
 import { createLogin, nameIn, rightsIn } from '../../src/desk/login.js';
+import { createNamedKey, type KeyRing } from '../../src/sealing/key-ring.js';
 import type { DeskLogin } from '../../src/settings/desk.js';
 import { clientId, clientSecret, signInAt, useProvider } from './provider.js';
-import { attention, createBrowser, orderChange, useDesk } from './scene.js';
+import { attention, createBrowser, openDesk, orderChange, useDesk } from './scene.js';
 
 const provider = useProvider();
 const roles = (['view', 'act', 'personal'] as const).map((right) => ({ right, role: right }));
 const login = (): DeskLogin => ({ issuer: provider.issuer, clientId, clientSecret, rolesClaim: 'roles', roles });
-const desk = useDesk(() => ({ login: login() }));
+const keys: KeyRing = [createNamedKey('k1', randomBytes(32))];
+const desk = useDesk(() => ({ login: login(), keys }));
 
 beforeAll(async () => {
   provider.register(desk.origin);
@@ -101,11 +105,62 @@ describe('beyond the loopback address', () => {
   });
 });
 
+/** A part of a token. */
+const encoded = (part: object): string => base64url.encode(JSON.stringify(part));
+const byAnotherKey = async (idToken: string, more: object = {}) => {
+  const { privateKey } = await generateKeyPair('RS256');
+  const header = { alg: 'RS256', kid: decodeProtectedHeader(idToken).kid ?? '' };
+  return await new SignJWT({ ...decodeJwt(idToken), ...more }).setProtectedHeader(header).sign(privateKey);
+};
+
+it.each<[string, (idToken: string) => string | Promise<string>]>([
+  ['signed by another key', (idToken) => byAnotherKey(idToken, { roles: ['view', 'act'] })],
+  ['of another issuer', (idToken) => byAnotherKey(idToken, { iss: 'https://login.example.com' })],
+  ['without a signature', (idToken) => idToken.replace(/[^.]+$/, '')],
+  ['altered', (idToken) => idToken.replace(/\.[^.]+\./, `.${encoded({ ...decodeJwt(idToken), roles: ['view'] })}.`)],
+  ['with the algorithm none', (idToken) => `${encoded({ alg: 'none' })}.${encoded(decodeJwt(idToken))}.`],
+  [
+    'signed with the secret of the client',
+    (idToken) =>
+      new SignJWT(decodeJwt(idToken)).setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(clientSecret)),
+  ],
+])('an ID token %s signs nobody in', async (_, forge) => {
+  provider.forge = forge;
+  onTestFinished(() => {
+    provider.forge = null;
+  });
+  const { browser, answer } = await signIn('eve.view.act');
+  expect(answer.status).toBe(400);
+  expect(browser.jar.has('desk-session')).toBe(false);
+});
+
+it('a session of another desk with the same keys opens nothing', async () => {
+  const viewer = newViewer('eve', ['view', 'act']);
+  const made = async (settings: DeskLogin, origin: string) => {
+    const cookies = createCookies({ keys, url: null, login: settings }, () => origin);
+    return /=([^;]+)/.exec(await cookies.set('session', viewer, 60_000))?.[1] ?? '';
+  };
+  const local = await openDesk(desk.store, { keys });
+  onTestFinished(() => local.close());
+  const guest = createBrowser(local.origin);
+  await guest.send('/'); // whoever comes has all rights there
+  const statusWith = async (session: string) => {
+    const browser = createBrowser(desk.origin);
+    browser.jar.set('desk-session', session);
+    return (await browser.send('/')).status;
+  };
+  expect(await statusWith(await made(login(), desk.origin))).toBe(200);
+  expect(await statusWith(guest.jar.get('desk-session') ?? '')).toBe(303);
+  expect(await statusWith(await made({ ...login(), clientId: 'another' }, desk.origin))).toBe(303);
+  expect(await statusWith(await made({ ...login(), issuer: 'https://login.example.com' }, desk.origin))).toBe(303);
+  expect(await statusWith(await made(login(), local.origin))).toBe(303);
+});
+
 it('a provider that does not answer is asked again with the next sign-in', async () => {
   const away = createLogin(
     { ...login(), issuer: 'http://127.0.0.1:1' },
-    desk.origin,
-    createCookies({ keys: null, url: null }),
+    () => desk.origin,
+    createCookies({ keys: null, url: null, login: login() }, () => desk.origin),
   );
   await expect(away.begin('/')).rejects.toThrow();
   await expect(away.begin('/')).rejects.toThrow();

@@ -49,13 +49,16 @@ describe('key rings', () => {
   });
 
   // Receivers hold the secrets of notices: they must not be able to open tokens, nor to make addresses of the ingress.
-  it.each([
-    ['FARETRAIL_SEALING_KEYS', 'FARETRAIL_WEBHOOK_KEYS'],
-    ['FARETRAIL_SEALING_KEYS', 'FARETRAIL_NOTIFY_SECRETS'],
-    ['FARETRAIL_WEBHOOK_KEYS', 'FARETRAIL_NOTIFY_SECRETS'],
-  ])('are refused when one key serves two purposes: %s and %s', (one, other) => {
-    const env = { [one]: `k2:${encodedKey(2)},${keys}`, [other]: `other:${encodedKey(1)}` };
-    expectProblem(() => loadConfig(env), `${other}: holds a key of ${one}`);
+  // Dispatchers' sessions must not open with what callers hold.
+  const lists = ['SEALING_KEYS', 'WEBHOOK_KEYS', 'NOTIFY_SECRETS', 'PAYLOAD_KEYS', 'DESK_KEYS'];
+  const pairs = lists.flatMap((one, at) => lists.slice(at + 1).map((other) => [one, other] as const));
+  it.each(pairs)('are refused when one key serves two purposes: %s and %s', (one, other) => {
+    const env = {
+      [`FARETRAIL_${one}`]: `k2:${encodedKey(2)},${keys}`,
+      [`FARETRAIL_${other}_FILE`]: '/run/other',
+    };
+    const load = () => loadConfig(env, files({ '/run/other': `other:${encodedKey(1)}` }));
+    expectProblem(load, `FARETRAIL_${other}_FILE: holds a key of FARETRAIL_${one};`);
   });
 });
 
