@@ -14,6 +14,8 @@ async function main(): Promise<void> {
     throw new ConfigError(['FARETRAIL_STORE_URL: missing; the desk shows what workers keep in the store']);
   const logger = createLogger({ level: logLevel, process: 'desk' });
   const store = openStore(setting.url, { connections: 4 });
+  const trouble = await store.trouble();
+  if (trouble) logger.warn({ err: trouble }, 'the store does not answer yet (faretrail doctor)');
   const reads = createReads(store);
   const runs = openRuns(process.env, taskQueue);
   const live = createLive(reads, async () => JSON.stringify(await runs.inNeed()));

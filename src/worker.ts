@@ -13,6 +13,7 @@ import { countCalls, traceCalls, watchCalls } from './observability/watched-ride
 import { createOrderWorker, type OrderWorker } from './order-worker.js';
 import { createHttp } from './ride-api/http.js';
 import { createRideApi } from './ride-api/ride-api.js';
+import type { Store } from './store/store.js';
 import { connectNative } from './temporal/connection.js';
 import { createRunCounts, ensureSearchAttributes } from './temporal/visibility.js';
 import { cachedRuns } from './temporal/workflow-code.js';
@@ -22,6 +23,7 @@ async function main(): Promise<void> {
   const logger = createLogger({ level: config.logLevel, process: 'worker' });
   const sdkMetricsPort = config.metricsPort === null ? null : await freePort();
   installRuntime(logger, sdkMetricsPort);
+  const store = typeof config.store === 'object' ? await openStore(config.store.url, logger) : config.store;
   const { connection, namespace, address, dataConverter } = await connectNative(process.env);
   if (!(await ensureSearchAttributes(connection, namespace)))
     logger.warn({ namespace }, 'not allowed to see whether the search attributes exist');
@@ -40,7 +42,6 @@ async function main(): Promise<void> {
     keepsPersonalData: config.payloads.encrypts,
     retryAfterMaxMs: config.retryAfterMaxMs,
   });
-  const store = typeof config.store === 'object' ? await openStore(config.store.url) : config.store;
   const worker = await createOrderWorker({
     config,
     store,
@@ -75,8 +76,14 @@ async function main(): Promise<void> {
   if (!hasLeft) process.exit(0);
 }
 
-/** Loaded only where there is a store. */
-const openStore = async (url: string) => (await import('./store/store.js')).openStore(url);
+/** Loaded only where there is a store. Throws `UnfitDatabase`; a store that is away holds nothing up. */
+async function openStore(url: string, logger: Logger): Promise<Store> {
+  const { openStore: open } = await import('./store/store.js');
+  const store = open(url);
+  const trouble = await store.trouble();
+  if (trouble) logger.warn({ err: trouble }, 'the store takes no changes yet: they wait for it (faretrail doctor)');
+  return store;
+}
 
 /** The SDK handles SIGTERM and SIGINT itself: workers drain, and `run` resolves. */
 function installRuntime(logger: Logger, sdkMetricsPort: number | null): void {

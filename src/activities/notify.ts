@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import { type WallClock, wallMs } from '../clock.js';
-import type { StoredChange } from '../domain/notify/notices.js';
+import { FaretrailError } from '../domain/errors.js';
+import { type StoredChange, storeRefuses } from '../domain/notify/notices.js';
 import { shownUrl } from '../domain/notify/receivers.js';
 import type { NotifyInput, NotifyOutcome } from '../notify-http/sender.js';
 import { certificateRemedy } from '../ride-api/errors.js';
@@ -104,11 +105,12 @@ export type StoreActivities = ReturnType<typeof createStoreActivities>;
 
 /** Records changes of orders in the store. */
 export const createStoreActivities = ({ store }: { store: StorePort }) => ({
-  /** Completes once the change is recorded. Temporal repeats it while the store does not answer. */
+  /** Completes once the change is recorded. Temporal repeats it while the store does not answer, and not what the store never takes. */
   async recordChange(change: StoredChange): Promise<void> {
     if (store === 'off') return;
     if (store === 'none') throw unavailable('This worker has no FARETRAIL_STORE_URL; another one may have it.');
     await store.record(change).catch((error: unknown) => {
+      if (error instanceof FaretrailError && error.code === storeRefuses) throw forGood(storeRefuses, error.message);
       const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
       throw unavailable(`The store does not take the change${code}.`);
     });

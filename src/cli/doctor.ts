@@ -164,7 +164,10 @@ export async function checkWatches(session: Session): Promise<Check[]> {
 /** What to do, by the code of PostgreSQL (https://www.postgresql.org/docs/current/errcodes-appendix.html), Node or OpenSSL. */
 const storeRemedies: readonly (readonly [RegExp, string])[] = [
   [/^25006$/, 'the server is read-only, as a standby is: name the one that takes writes'],
-  [/^42501$/, 'its role must own the schema faretrail with all in it, or be allowed to create it in this database'],
+  [
+    /^42501$/,
+    'its role must own the schema faretrail with all in it, or be allowed to create it in this database, or have select, insert, update and delete there, and usage and update of its sequences',
+  ],
   [/^28/, 'check user and password, and what pg_hba.conf of the server demands'],
   [/^3D000$/, 'create this database, or name another'],
   [/^08P01$/, 'where a pooler stands before the server, it must take all parameters of the address'],
@@ -176,29 +179,39 @@ const storeRemedies: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
+const goOnAfter = 'changes come after the greatest one again, and readers miss none';
+
 /** Can changes be recorded? Makes the tables where there are none, as a worker does. */
 export async function checkStore(url: string): Promise<Check> {
   const { openStore } = await import('../store/store.js'); // most commands need none
   const store = openStore(url);
   const at = `PostgreSQL at ${new URL(url).host}`;
   try {
-    const { said, isSafe, newer } = await store.rehearse();
+    const { said, isSafe, newer, behind } = await store.rehearse();
     const doubts = [
       ...(isSafe || isLoopbackAddress(url) ? [] : ['only sslmode=verify-full keeps others from reading along']),
       ...(newer.length > 0
         ? [`its tables are of a newer release (${newer.join(', ')}), and take changes of this one`]
         : []),
+      ...(behind.length > 0
+        ? [`its positions had begun again, as they do in a logical replica (${behind.join(', ')}); ${goOnAfter}`]
+        : []),
     ];
     const message = [`${at} takes changes, ${said}`, ...doubts].join('; ');
     return { name: 'store', result: doubts.length > 0 ? 'warned' : 'ok', message };
   } catch (error) {
-    const { code = '', message } = error as { code?: string; message: string };
-    const remedy = storeRemedies.find(([codes]) => codes.test(code))?.[1] ?? 'check FARETRAIL_STORE_URL';
-    const why = `${plain(message)}${inBrackets(error)}`.trim();
-    return { name: 'store', result: 'failed', message: `${at} does not take changes: ${why}; ${remedy}` };
+    return { name: 'store', result: 'failed', message: `${at} does not take changes: ${whyNot(error)}` };
   } finally {
     await store.close();
   }
+}
+
+/** With the remedy. */
+function whyNot(error: unknown): string {
+  const { code = '', message, ...more } = error as { code?: string; message: string; lack?: string; remedy?: string };
+  if (code === 'UnfitDatabase') return `${more.lack}; ${more.remedy}`;
+  const remedy = storeRemedies.find(([codes]) => codes.test(code))?.[1] ?? 'check FARETRAIL_STORE_URL';
+  return `${`${plain(message)}${inBrackets(error)}`.trim()}; ${remedy}`;
 }
 
 /** Does the ingress take deliveries? */

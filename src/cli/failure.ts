@@ -41,7 +41,7 @@ export interface CliError {
 }
 
 const isNotFound = ({ code }: CliFailure): boolean => notFound.some((one) => one === code);
-const usageCodes = ['ConfigError', 'InvalidInput', 'TemporalSettingsInvalid'];
+const usageCodes = ['ConfigError', 'InvalidInput', 'TemporalSettingsInvalid', 'UnfitDatabase'];
 
 /** Every error as one code, one message and one exit code. */
 export function toCliError(error: unknown): CliError {

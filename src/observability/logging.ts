@@ -121,9 +121,12 @@ function withoutTask(meta: object | undefined): object {
   return shown;
 }
 
+/** Of errors that name a setting to correct. */
+const settingCodes = ['ConfigError', 'UnfitDatabase'];
+
 /** Ends a process that cannot go on. What a person is to correct is said in plain text; all else is a log line. */
 export function failProcess(error: unknown, process: 'worker' | 'ingress' | 'desk'): never {
   if (error instanceof FaretrailError) console.error(error.message);
   else createLogger({ level: 'fatal', process }).fatal({ err: error }, `the ${process} has failed`);
-  return globalThis.process.exit(error instanceof FaretrailError && error.code === 'ConfigError' ? 2 : 1);
+  return globalThis.process.exit(error instanceof FaretrailError && settingCodes.includes(error.code) ? 2 : 1);
 }

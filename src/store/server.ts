@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, type ClientConfig, DatabaseError } from 'pg';
+import { demandNeeds } from './needs.js';
+import { answerWithinMs, beginning } from './session.js';
 import { type Way, waysTo } from './tls.js';
 
 // The server that the address names: a connection to it, and our tables there. Nothing here outlives a transaction, since the connection may be
@@ -15,8 +17,6 @@ const migrationsLock = '7241865325823964';
 /** The functions that write changes take it. */
 const writersLock = `hashtext('${schema}.order_changes')`;
 const connectWithinMs = 2_000;
-/** How long an answer may take. */
-export const answerWithinMs = 3_000;
 /** A large table may take longer to upgrade than a write may take. Another process may hold the lock for ever. */
 const lockWithinMs = 10_000;
 
@@ -31,11 +31,11 @@ export interface FoundServer {
 
 const ownMigrations = fileURLToPath(new URL('migrations', import.meta.url));
 
-/** Connects, and makes or upgrades the tables where a migration of the folder is missing. */
+/** Connects, and makes or upgrades the tables where a migration of the folder is missing. Throws `UnfitDatabase`. */
 export async function findServer(address: string, folder = ownMigrations): Promise<FoundServer> {
   const { client, ...found } = await connect(address);
   const own = readdirSync(folder).filter((file) => file.endsWith('.sql'));
-  const done = await migrationsDone(client).finally(() => client.end()); // a pooler may have one session for us all
+  const done = await look(client).finally(() => client.end()); // a pooler may have one session for us all
   if (!own.every((file) => done.includes(nameOf(file)))) await migrate(newClient(found.connection), folder, own.sort());
   return { ...found, newer: done.filter((name) => !own.map(nameOf).includes(name)) };
 }
@@ -66,6 +66,13 @@ async function connect(address: string): Promise<Pick<FoundServer, 'way' | 'conn
   throw failure;
 }
 
+/** The migrations that are done in a database that can be our store. */
+async function look(client: Client): Promise<string[]> {
+  await client.query(beginning());
+  await demandNeeds(client);
+  return await migrationsDone(client);
+}
+
 async function migrationsDone(client: Client): Promise<string[]> {
   try {
     const { rows } = await client.query<{ name: string }>(`select name from ${schema}.migrations`);
@@ -83,8 +90,7 @@ async function migrationsDone(client: Client): Promise<string[]> {
 async function migrate(client: Client, folder: string, files: readonly string[]): Promise<void> {
   try {
     await client.connect();
-    await client.query('begin');
-    await client.query(`set local lock_timeout = ${lockWithinMs}`);
+    await client.query(beginning({ statementMs: 0, lockMs: lockWithinMs }));
     await client.query(`select pg_advisory_xact_lock(${migrationsLock})`);
     await client.query(`select pg_advisory_xact_lock(${writersLock})`);
     // A role that only owns the schema may not even say "if not exists".

@@ -1,8 +1,11 @@
 import { DatabaseError, Pool, type QueryResult, type QueryResultRow } from 'pg';
+import { FaretrailError } from '../domain/errors.js';
 import { toAccountName, toOrderId } from '../domain/keys.js';
-import type { StoredChange } from '../domain/notify/notices.js';
+import { type StoredChange, storeRefuses } from '../domain/notify/notices.js';
 import type { FollowOrderKey } from '../domain/workflow-ids.js';
-import { answerWithinMs, type FoundServer, findServer, schema } from './server.js';
+import { UnfitDatabase } from './needs.js';
+import { type FoundServer, findServer, schema } from './server.js';
+import { answerWithinMs, beginning, inTransaction } from './session.js';
 import type { Way } from './tls.js';
 
 /** The integrator's PostgreSQL, in which changes become rows. */
@@ -24,6 +27,8 @@ const erasing = `with ${[`${schema}.orders where ${ofOrder}`, rides, receipts, a
 
 const recording = `select ${schema}.record_changes($1)`;
 
+const findingSequences = `select sequence::text from ${schema}.positions_behind()`;
+
 /** Changes in one transaction. */
 const mostAtOnce = 200;
 
@@ -39,31 +44,43 @@ export function openStore(address: string, { connections = 1 }: { connections?: 
   const recorder = createRecorder(query);
 
   async function rowsIn(text: string, { account, orderId }: FollowOrderKey): Promise<number> {
-    const { rows } = await query<{ rows: string }>(text, [account, orderId]);
+    const { rows } = await query<{ rows: string }>({ text, values: [account, orderId] });
     return Number(rows[0]?.rows);
   }
 
   open().catch(() => undefined);
   return {
-    /** Resolves when the change is committed, also if it was there already. Rejects within seconds when that is not known. */
+    /** For the start of a process: the error of a store that is away, which may pass. Rejects with `UnfitDatabase`. */
+    async trouble(): Promise<Error | null> {
+      try {
+        await open();
+        return null;
+      } catch (error) {
+        if (error instanceof UnfitDatabase) throw error;
+        return error instanceof Error ? error : new Error(String(error));
+      }
+    },
+    /** Resolves when the change is committed, also if it was there already. Rejects within seconds when that is not known, and with
+     *  `ChangeRefused` for one that is never written. */
     record: recorder.record,
     /** Makes or upgrades the tables, writes and erases as usual, and takes that back. Rejects as they would; tells what was found at the server. */
-    async rehearse(): Promise<Pick<Way, 'said' | 'isSafe'> & Pick<FoundServer, 'newer'>> {
+    async rehearse(): Promise<Rehearsal> {
       const { pool, way, newer } = await open();
       const client = await pool.connect();
       try {
-        await client.query('begin');
+        await client.query(beginning());
+        const behind = await client.query<{ sequence: string }>(findingSequences);
         await client.query(recording, [JSON.stringify(sample)]);
         await client.query(erasing, [sampleKey.account, sampleKey.orderId]);
-        return { said: way.said, isSafe: way.isSafe, newer };
+        return { said: way.said, isSafe: way.isSafe, newer, behind: behind.rows.map(({ sequence }) => sequence) };
       } finally {
         await client.query('rollback').catch(() => undefined);
         client.release(true);
       }
     },
-    /** The rows that a statement finds. Rejects within seconds when the store does not answer. */
+    /** The rows that a statement finds. Rejects within seconds when the store does not answer, or has not found them all. */
     read: async <Row extends QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> =>
-      (await query<Row>(text, values)).rows,
+      (await query<Row>({ text, values, isReadOnly: true })).rows,
     /** The rows about an order: its changes, its ride, receipts and attention. */
     countRows: (key: FollowOrderKey): Promise<number> => rowsIn(counting, key),
     /** Removes them, and the order. Returns how many there were. */
@@ -75,7 +92,27 @@ export function openStore(address: string, { connections = 1 }: { connections?: 
   };
 }
 
-type Query = <Row extends QueryResultRow>(text: string, values: unknown[]) => Promise<QueryResult<Row>>;
+/** What was found at the server, and the sequences that were behind the positions in use. */
+export interface Rehearsal extends Pick<Way, 'said' | 'isSafe'>, Pick<FoundServer, 'newer'> {
+  behind: readonly string[];
+}
+
+/** The store takes this change never, for what it holds, and others as before: a row or a table there has a rule of its own. */
+export class ChangeRefused extends FaretrailError<typeof storeRefuses> {
+  override readonly name = 'ChangeRefused';
+
+  constructor(cause: DatabaseError) {
+    super(storeRefuses, `The store refuses the change for what it holds (SQLSTATE ${cause.code}).`, { cause });
+  }
+}
+
+interface Statement {
+  text: string;
+  values: unknown[];
+  isReadOnly?: boolean;
+}
+
+type Query = <Row extends QueryResultRow>(statement: Statement) => Promise<QueryResult<Row>>;
 
 type Opened = FoundServer & { pool: Pool };
 
@@ -92,14 +129,14 @@ function createConnections(address: string, most: number) {
     return opened;
   };
 
-  const query: Query = async (text, values) => {
+  const query: Query = async ({ text, values, isReadOnly = false }) => {
     const used = open();
     const { pool } = await used;
     try {
-      return await pool.query(text, values);
+      return await inTransaction(pool, (client) => client.query(text, values), { isReadOnly });
     } catch (error) {
       // What is there now may be another server, in another state.
-      if (!isAboutData(error) && opened === used) {
+      if (!isAboutStatement(error) && opened === used) {
         opened = null;
         pool.end().catch(() => undefined);
       }
@@ -137,12 +174,12 @@ function createRecorder(query: Query) {
       toStorable,
     );
     try {
-      await query(recording, [changes]);
+      await query({ text: recording, values: [changes] });
       for (const { resolve } of batch) resolve();
     } catch (error) {
       // One that can never be written must not hold up the others.
       if (isAboutData(error) && batch.length > 1) for (const one of batch) await write([one]);
-      else for (const { reject } of batch) reject(error);
+      else for (const { reject } of batch) reject(isAboutData(error) ? new ChangeRefused(error) : error);
     }
   }
 
@@ -162,13 +199,20 @@ function createRecorder(query: Query) {
 const toStorable = (_: string, value: unknown): unknown =>
   typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\ufffd') : value;
 
+const hasState = (error: unknown, states: RegExp): error is DatabaseError =>
+  error instanceof DatabaseError && states.test(error.code ?? '');
+
 /** SQLSTATE classes 22 and 23. */
-const isAboutData = (error: unknown): boolean => error instanceof DatabaseError && /^2[23]/.test(error.code ?? '');
+const isAboutData = (error: unknown): error is DatabaseError => hasState(error, /^2[23]/);
+
+/** The same, or it took too long, or met others: the server is well. */
+const isAboutStatement = (error: unknown): boolean => hasState(error, /^(2[23]|40|55P03$|57014$)/);
 
 async function connect(address: string, max: number): Promise<Opened> {
   const server = await findServer(address);
   const pool = new Pool({ ...server.connection, max, query_timeout: answerWithinMs });
   pool.on('error', () => undefined); // of an idle connection; the next write opens another one
+  pool.on('connect', (client) => client.on('error', () => undefined)); // what runs on it fails, too
   return { ...server, pool };
 }
 

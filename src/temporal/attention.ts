@@ -5,7 +5,8 @@ import type { Attention } from '../domain/attention.js';
 import { callWaits } from '../domain/call.js';
 import { parkReasonTexts } from '../domain/delivery.js';
 import type { AccountName } from '../domain/keys.js';
-import { publishedDelivery } from '../domain/published.js';
+import { isRefusedByStore, refusedByStore } from '../domain/notify/notices.js';
+import { publishedDelivery, publishedMissed } from '../domain/published.js';
 import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import { shellWord } from '../domain/shell-word.js';
 import { publishedLease } from '../domain/token-lease.js';
@@ -201,7 +202,14 @@ const runKinds: Readonly<Record<string, Shown>> = {
   followOrder: { kind: 'order', nameOf: naming(fromFollowOrderId, (key) => key.orderId), query: orderTrailQuery },
   accountWatch: { kind: 'watch', nameOf: naming(fromAccountWatchId, (key) => key.account), query: watchStatusQuery },
   changeRide: { kind: 'change', nameOf: byWorkflowId },
-  notices: { kind: 'notices', nameOf: byWorkflowId },
+  notices: {
+    ...{ kind: 'notices', nameOf: byWorkflowId },
+    shown({ memo }) {
+      const [first, ...more] = publishedMissed(memo).filter(isRefusedByStore);
+      const message = `The store refuses changes for what they hold: ${more.length + 1}. Correct the store, then send them again.`;
+      return first && { code: refusedByStore, message, since: first.missedAt };
+    },
+  },
   requestRide: { kind: 'ride', nameOf: naming(fromRequestRideId, (key) => key.requestId), query: rideStatusQuery },
   subscription: {
     kind: 'subscription',

@@ -14,16 +14,8 @@ import { changeOf, usePostgres } from '../support/store/postgres.js';
 
 const postgres = usePostgres();
 
-/** The address of a database on our server, or at another `host:port`. */
-function urlOf(database: string, host = `127.0.0.1:${postgres.port}`): string {
-  return `postgresql://${postgres.user}:${postgres.password}@${host}/${database}`;
-}
-
-async function sql(database: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new Client({ connectionString: urlOf(database) });
-  await client.connect();
-  return (await client.query(text).finally(() => client.end())).rows;
-}
+const urlOf: typeof postgres.urlOf = (...given) => postgres.urlOf(...given);
+const sql: typeof postgres.sql = (...given) => postgres.sql(...given);
 
 /** The address of a new database for a role of its own. */
 async function roleWith(name: string, rights: string): Promise<string> {

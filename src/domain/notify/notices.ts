@@ -5,7 +5,7 @@ import type { OrderChange } from '../order/trail.js';
 import type { ReceiptAmounts } from '../report.js';
 import type { RideNotice } from '../ride/ride.js';
 import * as s from '../schema.js';
-import { shownUrl, UrlOrStoreSchema } from './receivers.js';
+import { shownUrl, store, UrlOrStoreSchema } from './receivers.js';
 
 const wholeNumber = s.wholeNumber(0, Number.MAX_SAFE_INTEGER, 'must be a whole number');
 
@@ -28,8 +28,11 @@ export type Notice = s.Read<typeof NoticeSchema>;
 /** Reads the argument of `noticeGiven`, which any program may send; null for anything else. */
 export const readNotice = (value: unknown): Notice | null => s.readOr(NoticeSchema, value, null);
 
+/** The reason of a change that the store refused; also its code where runs that need a person are listed. */
+export const refusedByStore = 'refused';
+
 /**
- * Why a URL missed a notice. `refused`: it answered with a 4xx that a repeat would not change. `gone`: it wants no more. `originNotAllowed` and
+ * Why a receiver missed a notice. `refused`: it answered with a 4xx that a repeat would not change, or the store refuses what the change holds. `gone`: it wants no more. `originNotAllowed` and
  * `addressNotAllowed`: the settings forbid it. `expired`: a day went by. `dropped`: too many were waiting.
  */
 export type MissedReason = 'refused' | 'gone' | 'originNotAllowed' | 'addressNotAllowed' | 'expired' | 'dropped';
@@ -143,6 +146,13 @@ export const toMissedMemo = ({ kept = [] }: NoticesInput): MissedNotice[] =>
     ...{ number, type, at, to: shownUrl(to) },
     ...missed,
   }));
+
+/** Failure type of a change that the store never takes, for what it holds. Others go on, and a person is told: see `isRefusedByStore`. */
+export const storeRefuses = 'ChangeRefused';
+
+/** Did the store refuse this change? Then the run of `notices` needs a person until it is sent again and taken. */
+export const isRefusedByStore = ({ to, reason }: MissedNotice): boolean =>
+  to === shownUrl(store) && reason === refusedByStore;
 
 /** A receipt of a ride on its way into the store. */
 export interface StoredReceipt extends ReceiptAmounts, Pick<RideNotice, 'account' | 'orderId'> {}

@@ -12,6 +12,7 @@ import { InvalidInput } from '../../domain/errors.js';
 import {
   addNotice,
   describeNotices,
+  isRefusedByStore,
   missedMemoField,
   missedStatus,
   type NoticesEnd,
@@ -19,6 +20,7 @@ import {
   parseNoticesInput,
   passNotice,
   readNotice,
+  refusedByStore,
   resend,
   toMissedMemo,
   toNoticesEnd,
@@ -26,7 +28,7 @@ import {
 import { fromNoticesId, type NoticesKey } from '../../domain/workflow-ids.js';
 import { noticeGivenSignal, resendRequestedSignal } from '../messages.js';
 import { continueRun, defaultMaxEvents, isTimeToContinue, refuseBadInput, runBeside, setHandler } from '../run-kit.js';
-import { rideStatusKey, writeAttributes } from '../search-attributes.js';
+import { rideAttentionKey, rideStatusKey, writeAttributes } from '../search-attributes.js';
 import { settle } from '../settling.js';
 import { countNotices, sendNotice } from './sending.js';
 
@@ -112,7 +114,10 @@ function publishMissed(state: NoticesInput): void {
   const missed = toMissedMemo(state);
   const published = workflowInfo().memo?.[missedMemoField] ?? [];
   if (JSON.stringify(published) !== JSON.stringify(missed)) upsertMemo({ [missedMemoField]: missed });
-  writeAttributes([{ key: rideStatusKey, value: missed.length > 0 ? missedStatus : null }]);
+  writeAttributes([
+    { key: rideStatusKey, value: missed.length > 0 ? missedStatus : null },
+    { key: rideAttentionKey, value: missed.some(isRefusedByStore) ? refusedByStore : null },
+  ]);
 }
 
 function keyOfThisRun(): NoticesKey {

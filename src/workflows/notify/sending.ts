@@ -9,7 +9,14 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { NotifyActivities, StoreActivities } from '../../activities/notify.js';
-import type { MissedReason, Notice, NoticeFate, StoredChange } from '../../domain/notify/notices.js';
+import {
+  type MissedReason,
+  type Notice,
+  type NoticeFate,
+  refusedByStore,
+  type StoredChange,
+  storeRefuses,
+} from '../../domain/notify/notices.js';
 import { shownUrl, store } from '../../domain/notify/receivers.js';
 import { lastFailure, whenFailed } from '../run-kit.js';
 
@@ -96,38 +103,42 @@ const storePatience = {
 /** ... and in the run that tells it, where it holds up the next notice and the end. */
 const shortPatience = { scheduleToCloseTimeout: 3_000, retry: { initialInterval: 1_000 } };
 
-/** Records a change of this run in the store. False: the store has not answered within seconds. */
-export const isRecordedSoon = (notice: Notice): Promise<boolean> =>
-  isRecorded(notice, workflowInfo().firstExecutionRunId, shortPatience);
+/** Records a change of this run in the store. False: the store has not taken it within seconds. */
+export async function isRecordedSoon(notice: Notice): Promise<boolean> {
+  const fate = await record(notice, workflowInfo().firstExecutionRunId, shortPatience);
+  return fate.kind === 'told';
+}
 
 async function recordChange(notice: Notice, run: string): Promise<NoticeFate> {
-  if (await isRecorded(notice, run, storePatience)) return { kind: 'told' };
-  log.warn('a change was not recorded in the store', { number: notice.number });
-  countRows('expired');
-  return { kind: 'missed', reason: 'expired', why: 'given up after 30 days' };
+  const fate = await record(notice, run, storePatience);
+  if (fate.kind === 'told') return fate;
+  log.warn('a change was not recorded in the store', { number: notice.number, reason: fate.reason });
+  countRows(fate.reason);
+  return fate;
 }
 
 /** `run`: the first run of those that tell the change. */
-async function isRecorded(
-  { number, at, type, data }: Notice,
-  run: string,
-  patience: ActivityOptions,
-): Promise<boolean> {
-  const { recordChange: record } = proxyActivities<StoreActivities>({
+async function record({ number, at, type, data }: Notice, run: string, patience: ActivityOptions): Promise<NoticeFate> {
+  const { recordChange: write } = proxyActivities<StoreActivities>({
     startToCloseTimeout,
     cancellationType: 'TRY_CANCEL',
     summary: `Record change ${number} in the store`,
     ...patience,
   });
-  const recording = record({ run, notice: number, at, type, change: data as StoredChange['change'] }).then(() => {
+  const change = data as StoredChange['change'];
+  const writing = write({ run, notice: number, at, type, change }).then((): NoticeFate => {
     countRows('recorded');
-    return true;
+    return { kind: 'told' };
   });
-  return await whenFailed(recording, () => false);
+  return await whenFailed(writing, (failure) => {
+    const last = lastFailure(failure);
+    if (last?.type === storeRefuses) return { kind: 'missed', reason: refusedByStore, why: last.message };
+    return { kind: 'missed', reason: 'expired', why: 'given up after 30 days' };
+  });
 }
 
 /** Not during replay. */
-const countRows = (outcome: 'recorded' | 'expired'): void =>
+const countRows = (outcome: 'recorded' | MissedReason): void =>
   metricMeter
     .createCounter('faretrail_stored_changes', undefined, 'Changes for the store by what became of them.')
     .add(1, { outcome });
