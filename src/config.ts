@@ -3,6 +3,7 @@ import { defaultContractProfile, parseContractProfile } from './contracts/defaul
 import type { Cadence } from './domain/account.js';
 import { FaretrailError, InvalidInput } from './domain/errors.js';
 import { defaultWatch, noWatch } from './domain/order/concern.js';
+import { shares } from './domain/shares.js';
 import { defaultTaskQueue } from './domain/task-queues.js';
 import { originRule, toOrigin } from './domain/web-address.js';
 import type { ServiceProxy } from './ride-api/proxy.js';
@@ -217,7 +218,9 @@ function readSettings(read: EnvReader, withSecrets: boolean) {
     journalDir: journalDir === 'off' ? null : journalDir,
     journalMaxMb: read.integer('FARETRAIL_JOURNAL_MAX_MB', { min: 1, max: 1_048_576 }) ?? 1024,
     /** What one address may send; null: any number. */
-    deliveriesPerSecond: readLimit(read, 'FARETRAIL_DELIVERIES_PER_SECOND', 100),
+    deliveriesPerSecond: readLimit(read, 'FARETRAIL_DELIVERIES_PER_SECOND', shares.address.perSecond),
+    /** The largest body of a delivery. */
+    deliveryMaxKb: read.integer('FARETRAIL_DELIVERY_MAX_KB', { min: 1, max: 256 }) ?? shares.body.kilobytes,
     /** How many orders of an account that deliveries started may be unread; null: any number. */
     newOrdersAtOnce: readLimit(read, 'FARETRAIL_NEW_ORDERS_AT_ONCE', 20),
     /** How many deliveries of an account may be parked at a time; null: any number. */

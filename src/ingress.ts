@@ -35,7 +35,7 @@ async function main(): Promise<void> {
   const { address, namespace } = loadTemporalSettings(process.env); // the thread reads them too; here errors end the process
   const tracing = config.traces ? await openTracing({ process: 'ingress', logger, protocol: config.traces }) : null;
   const observer = createObserver({ logger, metrics });
-  const { takeDelivery, store } = await assemble({ config, logger, metrics, tracing, observer });
+  const { takeDelivery, store, headersToCheck } = await assemble({ config, logger, metrics, tracing, observer });
   const pages = { registry: metrics.registry, isLive: () => true, whyNotReady: store.whyNotReady };
   const metricsAt = { ...pages, setting: 'FARETRAIL_INGRESS_METRICS_PORT' } as const;
   const metricsPort = config.ingressMetricsPort;
@@ -48,6 +48,8 @@ async function main(): Promise<void> {
       readCapability: createWebhookPaths(config.webhookKeys).readCapability,
       perSecond: config.deliveriesPerSecond,
     }),
+    maxBodyBytes: config.deliveryMaxKb * 1_024,
+    headersToCheck,
     takeDelivery: tracing ? traceIntake(takeDelivery, tracing, statusOf) : takeDelivery,
     observer,
     readPage: metricsServer ? null : (path) => readPage(path, pages),
@@ -102,8 +104,9 @@ async function assemble(parts: Parts) {
   };
   const store: IngressStore =
     config.journalDir === null ? openDirect(port, routing) : await openStore(parts, routing, starts.room);
-  const takeDelivery = createIntake({ reader, subscriptions, verification, proofs, sealer, store, observer });
-  return { takeDelivery, store };
+  const maxBodyBytes = config.deliveryMaxKb * 1_024;
+  const intake = { reader, subscriptions, verification, proofs, sealer, store, maxBodyBytes, observer };
+  return { takeDelivery: createIntake(intake), store, headersToCheck: verification.headersToCheck };
 }
 
 function createPort({ taskQueue, accounts }: IngressConfig, logger: Logger): DeliveryPort {

@@ -5,15 +5,10 @@ import { bodyLimit, problems as codecProblems, PayloadsJson } from '../../src/cl
 import { AccountNameSchema } from '../../src/domain/keys.js';
 import { DeliveryIdSchema } from '../../src/domain/parked.js';
 import * as s from '../../src/domain/schema.js';
+import { shares } from '../../src/domain/shares.js';
 import { eventTypes } from '../../src/domain/subscription/subscription.js';
 import { pages } from '../../src/observability/metrics-server.js';
-import {
-  brokenRequests,
-  contentType,
-  problems as ingressProblems,
-  maxBodyBytes,
-  type Problem,
-} from '../../src/webhooks/problems.js';
+import { brokenRequests, contentType, problems as ingressProblems, type Problem } from '../../src/webhooks/problems.js';
 import { projectRoot } from './temporal/project-root.js';
 
 /** The head of a published document; its version is that of the package. */
@@ -100,7 +95,7 @@ const lookOperation = (operationId: string, method: string) => ({
 
 const deliveryOperation = {
   ...{ operationId: 'sendDelivery', summary: 'Send a delivery', tags: ['deliveries'] },
-  description: `The address is the one that the subscription was made with; whoever knows it may send. A content type does not matter. The body is any JSON of at most ${maxBodyBytes} bytes, before and after it is unpacked; it may be compressed once, by gzip, deflate or br. The contract profile says where it names its order, also inside a text that holds JSON, and whether the delivery must also prove itself by a secret in a header or in the body.`,
+  description: `The address is the one that the subscription was made with; whoever knows it may send. A content type does not matter. The body is any JSON, by default of at most ${shares.body.kilobytes} KiB, before and after it is unpacked; it may be compressed once, by gzip, deflate or br. The contract profile says where it names its order, also inside a text that holds JSON, and whether the delivery must also prove itself by a secret in a header or in the body.`,
   parameters: addressParameters,
   requestBody: {
     required: true,

@@ -1,4 +1,5 @@
 import { deepestParsed, maxJsonDepth, measureJson, parseMeasured } from '../domain/json.js';
+import { shares } from '../domain/shares.js';
 
 /** A JSON object, as opposed to an array, a scalar or null. */
 export type JsonObject = Record<string, unknown>;
@@ -85,11 +86,11 @@ export const parentPointer = (pointer: string): string => pointer.slice(0, Math.
 export type JsonFlaw =
   /** Nested deeper than 64 levels. */
   | 'TOO_DEEP'
-  /** More than 100,000 members and elements. */
+  /** More members and elements, or more long numbers, than its reader takes. */
   | 'TOO_MANY'
   /** A name twice in one object (RFC 8259 section 4), or a name that means something to some readers. */
   | 'AMBIGUOUS'
-  /** A text with more than 256 KiB of JSON in it. A body of that size is refused before it is read. */
+  /** A text with more than 256 KiB of JSON in it. */
   | 'TOO_LARGE';
 
 /** JSON of the service. All texts in `value` are well-formed Unicode, and numbers that would lose digits are texts. */
@@ -99,8 +100,11 @@ interface IncomingJson {
   flaw: JsonFlaw | null;
 }
 
-/** More than we expect of any answer. Each item costs memory, in the process and in Temporal. */
-const maxItems = 100_000;
+/** How much JSON a reader takes. */
+export type JsonLimits = Readonly<Record<'items' | 'longNumbers', number>>;
+
+/** More than we expect of any answer of the service. Each item costs memory, in the process and in Temporal. */
+const answerLimits: JsonLimits = { items: 100_000, longNumbers: 100_000 };
 /** Names with a special meaning in some languages. */
 const strangeNames: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor']);
 
@@ -111,29 +115,33 @@ const strict = new TextDecoder('utf-8', { fatal: true });
 /**
  * Reads JSON of the service: answers and deliveries. Undefined for anything that is not JSON. Bytes that are not UTF-8 become
  * U+FFFD; with `mustBeUtf8` they count as not JSON. What is far too deep to parse reads as empty. The time is linear in the number
- * of bytes.
+ * of bytes, and for bytes beyond the limits it is that of `JSON.parse`.
  */
-export function readIncomingJson(bytes: Uint8Array, { mustBeUtf8 = false } = {}): IncomingJson | undefined {
+export function readIncomingJson(
+  bytes: Uint8Array,
+  { mustBeUtf8 = false, limits = answerLimits }: { mustBeUtf8?: boolean; limits?: JsonLimits } = {},
+): IncomingJson | undefined {
   try {
-    return readText((mustBeUtf8 ? strict : lenient).decode(bytes));
+    return readText((mustBeUtf8 ? strict : lenient).decode(bytes), limits);
   } catch {
     return undefined; // not UTF-8, or not JSON
   }
 }
 
-function readText(text: string): IncomingJson {
+function readText(text: string, limits: JsonLimits): IncomingJson {
   const measure = measureJson(text);
-  const { depth, members, commas } = measure;
+  const { depth, members, commas, longNumbers } = measure;
   // No parser has said that it is JSON, but its sender meant it to be.
   if (depth > deepestParsed) return { value: text.trimStart().startsWith('{') ? {} : [], flaw: 'TOO_DEEP' };
+  if (Math.max(members, commas) > limits.items || longNumbers.length > limits.longNumbers)
+    return { value: parseMeasured(text, { ...measure, longNumbers: [] }), flaw: 'TOO_MANY' };
   const value = parseMeasured(text, measure);
   if (depth > maxJsonDepth) return { value, flaw: 'TOO_DEEP' };
-  if (members > maxItems || commas > maxItems) return { value, flaw: 'TOO_MANY' };
   // `JSON.parse` keeps a repeated name once, so the counts differ.
   return { value, flaw: countNames(value) === members ? null : 'AMBIGUOUS' };
 }
 
-/** As much as the ingress takes of a body, in bytes. */
+/** In bytes. A delivery is smaller unless the setting allows more. */
 const mostInside = 256 * 1024;
 const beginsAsJson = /^\s*[{[]/;
 /** RFC 4648 sections 4 and 5, with or without padding. */
@@ -146,7 +154,7 @@ export function jsonInside(text: string): IncomingJson | undefined {
   const bytes = Buffer.from(text, isPlain ? 'utf8' : 'base64');
   if (!isPlain && !beginsAsJson.test(bytes.subarray(0, 100).toString('latin1'))) return undefined;
   if (bytes.length > mostInside) return { value: undefined, flaw: 'TOO_LARGE' };
-  return readIncomingJson(bytes, { mustBeUtf8: true });
+  return readIncomingJson(bytes, { mustBeUtf8: true, limits: shares.body });
 }
 
 /** For each object and array: what its texts hold, by name. Only where a pointer has stepped into a text. */

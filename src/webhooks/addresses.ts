@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { type MonotonicClock, monotonicMs } from '../clock.js';
 import type { AccountName } from '../domain/keys.js';
+import { shares } from '../domain/shares.js';
 import { isEventType } from '../domain/subscription/subscription.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
 
@@ -18,6 +19,29 @@ export interface Arrival extends Address {
   traceparent?: string;
 }
 
+/** The same with what it costs. */
+export interface TolledArrival extends Arrival {
+  toll: Toll;
+}
+
+/**
+ * What a delivery costs its address. Each address has two shares of the same size: an open one, and one for deliveries that prove
+ * themselves by a secret. So whoever only knows the address takes nothing from the service.
+ */
+export interface Toll {
+  /** The open share had room, and has paid. False: only a proof can still pay. */
+  readonly isPaid: boolean;
+  /** The size of the body is known, in bytes. Gives back what was paid for more. */
+  settle(bytes: number): void;
+  /** Adds what the body turned out to cost, in deliveries: the address pays for it later. */
+  addCost(deliveries: number): void;
+  /** The delivery has proved itself, so the other share pays. False: that one is used up. */
+  prove(): boolean;
+}
+
+/** For a delivery that costs nothing. */
+export const free: Toll = { isPaid: true, settle: () => undefined, addCost: () => undefined, prove: () => true };
+
 export interface AddressesOptions {
   accounts: readonly { name: AccountName; businessId?: string }[];
   /** Reads the last segment of a path: the generation, if its mac is ours. Takes as long for a wrong mac. */
@@ -29,19 +53,17 @@ export interface AddressesOptions {
 
 export type Addresses = ReturnType<typeof createAddresses>;
 
-/** What an address may send at once, after it was quiet for so long. A sender that had an outage repeats what it could not send. */
-const burstSeconds = 60;
 /** A bound for memory. An account has few addresses at a time. */
 const maxKnown = 1_000;
 
-/** Our addresses, and a token bucket for each, in the memory of this process. */
+/** Our addresses, and the shares of each, in the memory of this process. */
 export function createAddresses(options: AddressesOptions) {
   const { readCapability, perSecond, monotonic = monotonicMs } = options;
   const accounts = new Map<string, AddressesOptions['accounts'][number]>(
     options.accounts.map((account) => [account.name, account]),
   );
-  /** When an address may send a whole burst again. This instant says all about its bucket (the generic cell rate algorithm). */
-  const fullAt = new Map<string, number>();
+  const open = perSecond === null ? unlimited : createBuckets(perSecond, monotonic);
+  const proving = perSecond === null ? unlimited : createBuckets(perSecond, monotonic);
   /** The right last segment of a path. */
   const proven = new Map<string, Buffer>();
 
@@ -57,17 +79,6 @@ export function createAddresses(options: AddressesOptions) {
     return generation;
   }
 
-  function count({ account, eventType, generation }: Address, deliveries: number, mostMs: number): boolean {
-    if (perSecond === null) return true;
-    const name = `${account}/${eventType}/${generation}`;
-    const at = monotonic();
-    const next = Math.max(fullAt.get(name) ?? 0, at) + (deliveries * 1_000) / perSecond;
-    if (next - at > mostMs) return false;
-    if (fullAt.size >= maxKnown && !fullAt.has(name)) fullAt.clear();
-    fullAt.set(name, next);
-    return true;
-  }
-
   return {
     /** The address with this path; null if it is not one of ours, whatever the reason. */
     find(account: string, eventType: string, capability: string): Address | null {
@@ -78,9 +89,67 @@ export function createAddresses(options: AddressesOptions) {
       return { account: name, eventType, generation, businessId };
     },
 
-    /** Counts a delivery; false: the address has sent too many. */
-    take: (address: Address): boolean => count(address, 1, burstSeconds * 1_000),
-    /** Counts what a delivery turned out to cost beside itself, in deliveries. The address pays for it later. */
-    charge: (address: Address, deliveries: number): void => void count(address, deliveries, Number.POSITIVE_INFINITY),
+    /** Reserves room for a body of at most so many bytes, before anything is read of it. */
+    reserve({ account, eventType, generation }: Address, mostBytes: number): Toll {
+      const name = `${account}/${eventType}/${generation}`;
+      let cost = costOf(mostBytes);
+      const isPaid = open.take(name, cost);
+      return {
+        isPaid,
+        settle(bytes) {
+          if (isPaid) open.add(name, costOf(bytes) - cost);
+          cost = costOf(bytes);
+        },
+        addCost(deliveries) {
+          if (isPaid) open.add(name, deliveries);
+        },
+        prove() {
+          if (isPaid) open.add(name, -cost);
+          return proving.take(name, cost);
+        },
+      };
+    },
+  };
+}
+
+/** What a body of so many bytes counts as, in deliveries. */
+const costOf = (bytes: number): number => Math.max(1, Math.ceil(bytes / shares.address.bytesPerDelivery));
+
+interface Buckets {
+  /** False: the address has used up its share. */
+  take(name: string, deliveries: number): boolean;
+  add(name: string, deliveries: number): void;
+}
+
+const unlimited: Buckets = { take: () => true, add: () => undefined };
+
+/** A token bucket for each name. */
+function createBuckets(perSecond: number, monotonic: MonotonicClock): Buckets {
+  /** When an address may send a whole burst again. This instant says all about its bucket (the generic cell rate algorithm). */
+  const fullAt = new Map<string, number>();
+  const burstMs = shares.address.burstSeconds * 1_000;
+
+  function move(name: string, deliveries: number, at: number): number {
+    return Math.max(fullAt.get(name) ?? 0, at) + (deliveries * 1_000) / perSecond;
+  }
+
+  function set(name: string, next: number): void {
+    if (fullAt.size >= maxKnown && !fullAt.has(name)) fullAt.clear();
+    fullAt.set(name, next);
+  }
+
+  return {
+    take(name, deliveries) {
+      const at = monotonic();
+      const next = move(name, deliveries, at);
+      if (next - at > burstMs) return false;
+      set(name, next);
+      return true;
+    },
+    add(name, deliveries) {
+      const at = monotonic();
+      // Nobody owes more than a burst: the first delivery after a flood is taken as soon as the share has grown by one.
+      set(name, Math.min(move(name, deliveries, at), at + burstMs));
+    },
   };
 }

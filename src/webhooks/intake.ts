@@ -2,18 +2,28 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ageMs } from '../clock.js';
 import type { Delivery } from '../domain/delivery.js';
 import { FaretrailError } from '../domain/errors.js';
-import type { SubscriptionKey } from '../domain/workflow-ids.js';
+import { shares } from '../domain/shares.js';
+import { type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
 import { type Acceptance, type AcceptedSubscriptions, memoLifetimeMs } from './accepted-subscriptions.js';
-import type { Arrival } from './addresses.js';
+import type { Arrival, TolledArrival } from './addresses.js';
 import type { BodyReader } from './body-reader.js';
 import { type DeliveryCheck, ShareUsedUp } from './forward/routing.js';
 import { JournalError } from './journal/folder.js';
 import type { IngressObserver } from './observer.js';
+import { oneEachTurn } from './one-each-turn.js';
 import type { IntakeOutcome } from './problems.js';
 import type { ProofRecord } from './proof-record.js';
-import { openContent, type RawDelivery, readRawDelivery, sealContent, unpack, unpackerOf } from './raw-delivery.js';
-import type { AcceptedProof, Verdict, Verification } from './verification.js';
+import {
+  openContent,
+  type RawContent,
+  type RawDelivery,
+  readRawDelivery,
+  sealContent,
+  unpack,
+  unpackerOf,
+} from './raw-delivery.js';
+import type { AcceptedProof, Proof, Verdict, Verification } from './verification.js';
 
 /** Keeps deliveries: the journal, or Temporal if the journal is off. */
 export interface DeliveryStore {
@@ -30,6 +40,8 @@ interface IntakeParts {
   proofs: ProofRecord;
   sealer: Pick<Sealer, 'seal'>;
   store: DeliveryStore;
+  /** The largest body, in bytes. */
+  maxBodyBytes: number;
   observer: Pick<IngressObserver, 'body' | 'failure'>;
 }
 
@@ -40,15 +52,21 @@ export interface IntakeAnswer {
 }
 
 /** Takes a delivery from its raw bytes to the store. Never rejects. */
-export type TakeDelivery = (arrival: Arrival, headers: IncomingHttpHeaders, rawBody: Buffer) => Promise<IntakeAnswer>;
+export type TakeDelivery = (
+  arrival: TolledArrival,
+  headers: IncomingHttpHeaders,
+  rawBody: Buffer,
+) => Promise<IntakeAnswer>;
 
 /** The pipeline of a delivery, apart from HTTP. */
 export function createIntake(parts: IntakeParts): TakeDelivery {
   const { subscriptions, verification, observer } = parts;
   const judge = createJudging(parts);
+  const myTurn = oneEachTurn();
 
-  async function takeReadable(arrival: Arrival, delivery: RawDelivery): Promise<IntakeAnswer> {
-    const { generation } = arrival;
+  /** Judges the bytes first: only what may pass, and has paid, is worth the time of a parser. */
+  async function takeBytes(arrival: TolledArrival, delivery: Proof): Promise<IntakeAnswer> {
+    const { generation, toll } = arrival;
     let judged = judge(arrival, generation, delivery, await subscriptions.acceptanceOf(arrival, generation));
     if (judged === 'noSecretYet' || (judged === 'wrongSecret' && !verification.isLearned)) {
       // The run may have stored the secret since the ingress last read the memo.
@@ -56,9 +74,27 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
       const acceptance = await subscriptions.acceptanceOf(arrival, generation, { readWithinMs });
       judged = judge(arrival, generation, delivery, acceptance);
     }
-    if (judged === 'unknown') return await keep(arrival, delivery, false);
-    if (judged === 'verified' || judged === 'admitted') return await keep(arrival, delivery, true);
-    return { outcome: judged };
+    const hasPaid = judged === 'verified' ? toll.prove() : toll.isPaid;
+    if (!hasPaid) return { outcome: 'tooMany' };
+    if (judged !== 'unknown' && judged !== 'verified' && judged !== 'admitted') return { outcome: judged };
+    if (delivery.unpacked.length > shares.address.bytesPerDelivery) await myTurn(subscriptionId(arrival));
+    const paid = toll.isPaid ? delivery : await unpackFor(arrival, delivery, true);
+    if (typeof paid === 'string') return { outcome: paid };
+    const raw = readRawDelivery(paid, paid.unpacked);
+    return raw === null ? { outcome: 'notJson' } : await keep(arrival, raw, judged !== 'unknown');
+  }
+
+  /** The body unpacked, at the cost of its address. What has not paid is judged by its bytes as they came. */
+  async function unpackFor(
+    { toll }: TolledArrival,
+    content: RawContent,
+    hasPaid = toll.isPaid,
+  ): Promise<Proof | IntakeOutcome> {
+    const isPacked = unpackerOf(content.headers) !== null;
+    const unpacked = isPacked && hasPaid ? await unpack(content, parts.maxBodyBytes) : content.rawBody;
+    if (typeof unpacked !== 'string') toll.settle(Math.max(content.rawBody.length, unpacked.length));
+    if (unpacked === 'tooLargeUnpacked') toll.addCost(shares.address.bomb);
+    return typeof unpacked === 'string' ? unpacked : { ...content, unpacked };
   }
 
   async function keep(arrival: Arrival, raw: RawDelivery, isChecked: boolean): Promise<IntakeAnswer> {
@@ -90,13 +126,11 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
 
   return async (arrival, headers, rawBody) => {
     try {
-      const content = { headers, rawBody };
-      const unpacked = unpackerOf(headers) === null ? rawBody : await unpack(content);
-      if (typeof unpacked === 'string') return { outcome: unpacked };
-      const delivery = readRawDelivery(content, unpacked);
-      if (delivery === null) return { outcome: 'notJson' };
-      const answer = await takeReadable(arrival, delivery);
-      observer.body(arrival, answer.outcome, unpacked);
+      const delivery = await unpackFor(arrival, { headers, rawBody });
+      if (typeof delivery === 'string') return { outcome: delivery };
+      const answer = await takeBytes(arrival, delivery);
+      if (answer.outcome !== 'tooMany' && answer.outcome !== 'notJson')
+        observer.body(arrival, answer.outcome, delivery.unpacked);
       return answer;
     } catch (error) {
       observer.failure(error);
@@ -113,7 +147,7 @@ function createJudging({ verification, proofs }: JudgingParts) {
   return (
     key: SubscriptionKey,
     generation: string,
-    delivery: RawDelivery,
+    delivery: Proof,
     acceptance: Acceptance,
   ): Verdict | Exclude<Acceptance, AcceptedProof> => {
     if (typeof acceptance === 'string') return acceptance;

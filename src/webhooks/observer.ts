@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { type MonotonicClock, monotonicMs } from '../clock.js';
 import { bodyShape, shapeLines } from '../contracts/body-shape.js';
 import { readIncomingJson } from '../contracts/json.js';
+import { shares } from '../domain/shares.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
 import { type IntakeOutcome, isRefused } from './problems.js';
 
@@ -120,7 +121,9 @@ function createShapeMemory(
     const seen = kinds.get(name) ?? { second: 0, looks: 0, hashes: new Set<string>() };
     kinds.set(name, seen);
     if (!mayLook(seen)) return null;
-    const shape = shapeLines(bodyShape(readIncomingJson(rawBody, { mustBeUtf8: true })?.value));
+    const json = readIncomingJson(rawBody, { mustBeUtf8: true, limits: shares.body });
+    if (json === undefined) return null; // not JSON
+    const shape = shapeLines(bodyShape(json.value));
     const id = hash('sha256', shape.join('\n'), 'base64');
     if (seen.hashes.has(id)) return null;
     if (seen.hashes.size >= maxSeen) return 'notShown';

@@ -10,9 +10,6 @@ export interface Problem {
   retryAfter?: number;
 }
 
-/** The largest body that the ingress takes, in bytes. */
-export const maxBodyBytes = 256 * 1024;
-
 const problem = (status: number, title: string, detail: string, retryAfter?: number): Problem => ({
   ...{ status, title },
   body: JSON.stringify({ type: 'about:blank', title, status, detail }),
@@ -27,13 +24,9 @@ const notNow = (retryAfter: number): Problem =>
 export const problems = {
   /** Not one of our addresses. Its account and event type are no labels, since any sender can invent them. */
   notFound: problem(404, 'Not Found', 'There is nothing here.'),
-  tooLarge: problem(413, 'Content Too Large', `The body of a delivery has at most ${maxBodyBytes} bytes.`),
+  tooLarge: problem(413, 'Content Too Large', 'The body is larger than that of a delivery may be.'),
   /** A body that unpacks to more. Its sender may mean harm. */
-  tooLargeUnpacked: problem(
-    413,
-    'Content Too Large',
-    `The unpacked body of a delivery has at most ${maxBodyBytes} bytes.`,
-  ),
+  tooLargeUnpacked: problem(413, 'Content Too Large', 'The unpacked body is larger than that of a delivery may be.'),
   tooMany: problem(429, 'Too Many Requests', 'This address sends too many deliveries. Send it again later.', 10),
   /** Too many deliveries of the account wait, mostly until their orders may start. */
   tooManyNew: problem(429, 'Too Many Requests', 'Too many orders are new. Send it again later.', 60),

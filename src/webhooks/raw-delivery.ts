@@ -4,9 +4,9 @@ import { promisify } from 'node:util';
 import { brotliDecompress, inflateRaw, unzip } from 'node:zlib';
 import { isJsonObject, ownValue, readIncomingJson } from '../contracts/json.js';
 import { FaretrailError } from '../domain/errors.js';
+import { shares } from '../domain/shares.js';
 import { type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
-import { maxBodyBytes } from './problems.js';
 
 /** What the sender sent. */
 export interface RawContent {
@@ -26,7 +26,7 @@ export interface RawDelivery extends RawContent {
 
 /** Reads the JSON in the body; null for anything else, invalid UTF-8 included. */
 export function readRawDelivery({ headers, rawBody }: RawContent, unpacked: Buffer): RawDelivery | null {
-  const json = readIncomingJson(unpacked, { mustBeUtf8: true });
+  const json = readIncomingJson(unpacked, { mustBeUtf8: true, limits: shares.body });
   // No parser reads what is far too deep, but it must at least have an end.
   const isCutShort = json?.flaw === 'TOO_DEEP' && !/[\]}]$/.test(unpacked.toString('latin1').trimEnd());
   return json && !isCutShort ? { headers, rawBody, unpacked, body: json.value, isClear: json.flaw === null } : null;
@@ -58,12 +58,15 @@ const lanes: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];
 
 type Unpacked = Buffer | 'tooLargeUnpacked' | 'notUnpackable';
 
+/** The most that `FARETRAIL_DELIVERY_MAX_KB` allows, in bytes. */
+const mostUnpacked = 262_144;
+
 /** Unpacks a body, and stops at the size that a body may have. A proxy may have unpacked it and left the header. Never rejects. */
-export async function unpack({ headers, rawBody }: RawContent): Promise<Unpacked> {
+export async function unpack({ headers, rawBody }: RawContent, maxBytes = mostUnpacked): Promise<Unpacked> {
   const unpacker = unpackerOf(headers);
   if (!unpacker) return unpacker === null ? rawBody : 'notUnpackable';
   const work = () =>
-    unpacker(rawBody, { maxOutputLength: maxBodyBytes }).catch((error: NodeJS.ErrnoException): Unpacked => {
+    unpacker(rawBody, { maxOutputLength: maxBytes }).catch((error: NodeJS.ErrnoException): Unpacked => {
       if (error.code === 'ERR_BUFFER_TOO_LARGE') return 'tooLargeUnpacked';
       return isUtf8(rawBody) ? rawBody : 'notUnpackable';
     });

@@ -6,8 +6,9 @@ import { cannotListen } from '../domain/errors.js';
 import type { Address, Addresses } from './addresses.js';
 import type { IntakeAnswer, TakeDelivery } from './intake.js';
 import type { IngressObserver } from './observer.js';
-import { answerAndHangUp, answerBrokenRequest, contentType, maxBodyBytes, problems } from './problems.js';
+import { answerAndHangUp, answerBrokenRequest, contentType, problems } from './problems.js';
 import { unpackerOf } from './raw-delivery.js';
+import type { Verification } from './verification.js';
 
 /** Limits for senders that are slow on purpose, in milliseconds. */
 export interface Deadlines {
@@ -31,6 +32,10 @@ export interface IngressServerOptions {
   port: number;
   addresses: Addresses;
   takeDelivery: TakeDelivery;
+  /** The largest body, in bytes. */
+  maxBodyBytes: number;
+  /** Names of the headers that may hold a proof, so that the delivery may be taken although its address has used up its share. */
+  headersToCheck: Verification['headersToCheck'];
   observer: Pick<IngressObserver, 'delivery' | 'body' | 'failure'>;
   /** Gives a page for probes or Prometheus; null: they are at a port of their own. */
   readPage: ReadPage | null;
@@ -46,7 +51,7 @@ interface DeliveryRoute {
 /** Starts to listen. Throws `FaretrailError` `IngressPortUnusable` when it cannot. */
 export async function startIngressServer(options: IngressServerOptions) {
   const deadlines = { ...defaultDeadlines, ...options.deadlines };
-  const app = createApp(deadlines, options.observer);
+  const app = createApp(deadlines, options);
   addDeliveryRoute(app, options);
   if (options.readPage) addPages(app, options.readPage);
   try {
@@ -70,7 +75,7 @@ export async function startIngressServer(options: IngressServerOptions) {
   };
 }
 
-function createApp({ headersMs, requestMs, idleMs }: Deadlines, observer: Pick<IngressObserver, 'failure'>) {
+function createApp({ headersMs, requestMs, idleMs }: Deadlines, { observer, maxBodyBytes }: IngressServerOptions) {
   const app = fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -102,7 +107,7 @@ function createApp({ headersMs, requestMs, idleMs }: Deadlines, observer: Pick<I
 }
 
 function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): void {
-  const { addresses, takeDelivery, observer } = options;
+  const { addresses, takeDelivery, observer, maxBodyBytes } = options;
 
   async function receive(request: FastifyRequest<DeliveryRoute>, reply: FastifyReply): Promise<FastifyReply> {
     const since = monotonicMs();
@@ -133,16 +138,16 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
       if (Object.keys(query as object).length > 0) observer.body(address, 'look', Buffer.from(JSON.stringify(query)));
       return { outcome: 'look' };
     }
-    if (!addresses.take(address)) return { outcome: 'tooMany' };
+    const toll = addresses.reserve(address, mostBytesOf(headers, maxBodyBytes));
+    const mayProve = () => options.headersToCheck(headers).some((name) => headers[name] !== undefined);
+    if (!toll.isPaid && !mayProve()) return { outcome: 'tooMany' };
     const arrivedAt = wallMs();
-    const refusal = refusalByHeaders(headers);
+    const refusal = refusalByHeaders(headers, maxBodyBytes);
     if (refusal !== null) return { outcome: refusal };
     if (headers.expect !== undefined) reply.raw.writeContinue();
-    const body = await readBody(raw);
+    const body = await readBody(raw, maxBodyBytes);
     if (typeof body === 'string') return { outcome: body };
-    const answer = await takeDelivery({ ...address, arrivedAt }, headers, body);
-    if (answer.outcome === 'tooLargeUnpacked') addresses.charge(address, costOfBomb);
-    return answer;
+    return await takeDelivery({ ...address, arrivedAt, toll }, headers, body);
   }
 
   for (const url of [deliveryPath, `${deliveryPath}/`]) {
@@ -153,26 +158,33 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
 }
 
 const deliveryPath = '/webhooks/:account/:eventType/:capability';
-/** What a body takes that unpacks to far more than it may, in deliveries. */
-const costOfBomb = 100;
+
+/** The most that the body may have, unpacked. */
+const mostBytesOf = (headers: IncomingHttpHeaders, maxBodyBytes: number): number =>
+  unpackerOf(headers) === null
+    ? Math.min(Number(headers['content-length'] ?? maxBodyBytes), maxBodyBytes)
+    : maxBodyBytes;
 
 /** Why the headers alone rule the delivery out: a declared length that is too large, or a body packed as we cannot unpack it. */
-function refusalByHeaders(headers: IncomingHttpHeaders): 'tooLarge' | 'encoded' | null {
+function refusalByHeaders(headers: IncomingHttpHeaders, maxBodyBytes: number): 'tooLarge' | 'encoded' | null {
   // Node refuses a length that is not a number.
   if (Number(headers['content-length'] ?? 0) > maxBodyBytes) return 'tooLarge';
   return unpackerOf(headers) === undefined ? 'encoded' : null;
 }
 
+/** In bytes. Reading it costs less than a new connection. */
+const smallRest = 262_144;
+
 /** Is the rest of the body small, and will the sender send it? Then the connection can be used again. */
 function isRestSmall({ headers, complete }: IncomingMessage): boolean {
   if (complete) return true;
-  const isDeclaredSmall = Number(headers['content-length'] ?? 0) <= maxBodyBytes;
+  const isDeclaredSmall = Number(headers['content-length'] ?? 0) <= smallRest;
   return isDeclaredSmall && headers['transfer-encoding'] === undefined && headers.expect === undefined;
 }
 
 /** Reads the raw bytes and counts them, so that it stops at the limit without a declared length, too. `aborted`: the sender
  *  went away, or took longer than the deadline of the server. */
-function readBody(request: IncomingMessage): Promise<Buffer | 'tooLarge' | 'aborted'> {
+function readBody(request: IncomingMessage, maxBodyBytes: number): Promise<Buffer | 'tooLarge' | 'aborted'> {
   return new Promise((resolve) => {
     let chunks: Buffer[] = [];
     let size = 0;

@@ -5,6 +5,7 @@ import type { AccountName } from '../../src/domain/keys.js';
 import type { NotifyOutcome } from '../../src/notify-http/sender.js';
 import { traceActivities, traceIntake, traceNotices } from '../../src/observability/traced.js';
 import type { SpanAbout, Tracing } from '../../src/observability/tracing.js';
+import { free } from '../../src/webhooks/addresses.js';
 import { statusOf } from '../../src/webhooks/problems.js';
 
 interface Recorded extends SpanAbout {
@@ -79,6 +80,7 @@ it.each([
     eventType: 'status_changed',
     generation: 'g',
     arrivedAt: 0,
+    toll: free,
   } as const;
   await traceIntake(async () => ({ outcome }), tracing, statusOf)(arrival, { traceparent: callers }, Buffer.alloc(0));
   const { attributes, failed, parent } = spans[0] as Recorded;

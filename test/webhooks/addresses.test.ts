@@ -12,7 +12,7 @@ function anAllowance(perSecond: number, now: () => number) {
   const addresses = createAddresses({ accounts, readCapability, perSecond, monotonic: now });
   return (generation = 'g1') => {
     const address = addresses.find(account, 'status_changed', `${generation}.mac`) ?? expect.fail('no address');
-    return addresses.take(address);
+    return addresses.reserve(address, 1).isPaid;
   };
 }
 

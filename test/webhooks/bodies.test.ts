@@ -9,7 +9,7 @@ import { aForwarder, recordedPort } from './forward/port.js';
 import { accepted, account, aStand, type IngressStand, secretId } from './ingress-stand.js';
 import { aJournal } from './journal/folders.js';
 
-const limit = 256 * 1024;
+const limit = 32 * 1024;
 const about = (order: unknown, more: object = {}) => ({ order_id: order, status: 'Driving', ...more });
 /** What is kept: the order, or why it is parked. */
 const short = ({ orderId, parkReason }: Delivery) => orderId ?? parkReason;
@@ -62,7 +62,7 @@ it('in mode hmac a signature of a packed body counts over what the profile says'
 });
 
 it('a body that unpacks to more than a body may have gets 413 by its own name, costs little, and counts as many', async () => {
-  const spaces = Buffer.alloc(64 * 2 ** 20, 0x20);
+  const spaces = Buffer.alloc(24 * 2 ** 20, 0x20);
   const bombs = {
     gzip: gzipSync(spaces),
     br: brotliCompressSync(spaces, { params: { [constants.BROTLI_PARAM_QUALITY]: 2 } }),

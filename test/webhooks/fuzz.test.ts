@@ -6,7 +6,7 @@ import { isLong } from '../support/long.js';
 import { type IngressStand, startIngressStand } from './ingress-stand.js';
 import { openRaw } from './raw-sender.js';
 
-const limit = 256 * 1024;
+const limit = 32 * 1024;
 
 /** Changes one place of a text. */
 const altered = (text: string): fc.Arbitrary<string> =>

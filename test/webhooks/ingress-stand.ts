@@ -112,9 +112,12 @@ export async function startIngressStand(options: StandOptions = {}) {
     report: async (_key, counts) => observed.reports.push(counts) > 0,
     onVerified: observer.verified,
   });
-  const takeDelivery = createIntake({ reader, subscriptions, verification, proofs, sealer, store, observer });
+  const maxBodyBytes = 32 * 1_024;
+  const intake = { reader, subscriptions, verification, proofs, sealer, store, maxBodyBytes, observer };
+  const takeDelivery = createIntake(intake);
   const server = await startIngressServer({
-    ...{ host: '127.0.0.1', port: 0, takeDelivery, observer },
+    ...{ host: '127.0.0.1', port: 0, takeDelivery, maxBodyBytes, observer },
+    headersToCheck: verification.headersToCheck,
     addresses: createAddresses({
       accounts: [{ name: account, businessId }],
       readCapability: paths.readCapability,

@@ -19,7 +19,7 @@ const head = (field: string, path = pathOf()) => `POST ${path} HTTP/1.1\r\nHost:
 /** What a service does that tries an address before it accepts it. */
 const look = (address: string, method = 'GET') => stand.post('', { address, method, body: null });
 const lastFact = () => stand.facts.at(-1);
-const limit = 256 * 1024;
+const limit = 32 * 1024;
 /** JSON of exactly this many bytes. */
 const bodyOf = (bytes: number) => {
   const frame = about('1', { pad: '' });

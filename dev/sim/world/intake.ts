@@ -44,6 +44,7 @@ export function createIntakeOf({ config, port, keep, onFailure }: IntakeParts): 
     verification,
     proofs,
     sealer,
+    maxBodyBytes: config.deliveryMaxKb * 1_024,
     store: { accept: keep, whyNotReady: () => null },
     observer: { body: () => undefined, failure: onFailure },
   });
@@ -53,9 +54,10 @@ export function createIntakeOf({ config, port, keep, onFailure }: IntakeParts): 
       const [, , account = '', eventType = '', capability = ''] = new URL(url).pathname.split('/');
       const address = addresses.find(account, eventType, capability);
       if (!address) return { outcome: 'notFound' };
-      if (!addresses.take(address)) return { outcome: 'tooMany' };
+      const toll = addresses.reserve(address, body.length);
+      if (!toll.isPaid) return { outcome: 'tooMany' };
       const inLowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
-      return await takeDelivery({ ...address, arrivedAt: Date.now() }, Object.fromEntries(inLowerCase), body);
+      return await takeDelivery({ ...address, arrivedAt: Date.now(), toll }, Object.fromEntries(inLowerCase), body);
     },
   };
 }

@@ -29,8 +29,10 @@ async function anIngress({ client, config }: OrderStack) {
   const port = createDeliveryPort({ client, taskQueue: config.taskQueue, untracked: () => 'ignore' });
   const sealer = createSealer(keys);
   const observer = { body() {}, failure() {}, delivery() {} };
+  const verification = createVerification(defaultContractProfile.delivery.verification);
+  const maxBodyBytes = 32_768;
   const takeDelivery = createIntake({
-    ...{ sealer, observer, verification: createVerification(defaultContractProfile.delivery.verification) },
+    ...{ sealer, observer, verification, maxBodyBytes },
     reader: createBodyReader(defaultContractProfile),
     subscriptions: createAcceptedSubscriptions({ read: port.readSubscription, unseal: sealer.unseal }),
     proofs: createProofRecord({ report: port.reportProofs }),
@@ -38,7 +40,8 @@ async function anIngress({ client, config }: OrderStack) {
   });
   const { readCapability } = createWebhookPaths(keys);
   const server = await startIngressServer({
-    ...{ host: '127.0.0.1', port: 0, takeDelivery, observer, readPage: null },
+    ...{ host: '127.0.0.1', port: 0, takeDelivery, maxBodyBytes, observer, readPage: null },
+    headersToCheck: verification.headersToCheck,
     addresses: createAddresses({ accounts: [{ name: account }], readCapability, perSecond: null }),
   });
   onTestFinished(() => server.close());
