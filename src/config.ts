@@ -44,6 +44,10 @@ function readStore(read: EnvReader): { url: string } | 'none' | 'off' {
   const found = read.secret('FARETRAIL_STORE_URL');
   if (found === undefined) return 'none';
   if (found.value === 'off') return 'off';
+  if (namesSeveralHosts(found.value)) {
+    read.refuse(found.setBy, 'names several hosts; give one, such as a name that follows the primary, or a pooler');
+    return 'none';
+  }
   const url = URL.canParse(found.value) ? new URL(found.value) : null;
   if (!url || !/^postgres(ql)?:$/.test(url.protocol) || !url.hostname || !/^\/[^/]+$/.test(url.pathname)) {
     read.refuse(found.setBy, 'must be postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or off');
@@ -57,6 +61,13 @@ function readStore(read: EnvReader): { url: string } | 'none' | 'off' {
     read.refuse(found.setBy, (error as Error).message);
   }
   return withHidden({}, 'url', address);
+}
+
+/** libpq takes several; the library that we use would look one name up that holds them all. */
+function namesSeveralHosts(address: string): boolean {
+  const [, authority = '', query] = /^\w+:\/\/([^/?#]*)[^?#]*(?:\?(.*))?$/s.exec(address) ?? [];
+  const hosts = [authority.slice(authority.lastIndexOf('@') + 1), new URLSearchParams(query).get('host') ?? ''];
+  return hosts.some((host) => host.includes(','));
 }
 
 /** How spans are sent. */

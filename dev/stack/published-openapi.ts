@@ -128,6 +128,7 @@ const ingress = {
     '/webhooks/{account}/{eventType}/{capability}': {
       ...{ post: deliveryOperation, get: lookOperation('lookAtAddress', 'GET') },
       head: lookOperation('peekAtAddress', 'HEAD'),
+      options: lookOperation('askForLeave', 'OPTIONS'),
     },
     '/healthz': page('isLive', 'Does the process run?', { 200: 'It runs.' }),
     '/readyz': page('isReady', 'Can it make a delivery durable?', { 200: 'It can.', 503: 'It cannot; the reason.' }),

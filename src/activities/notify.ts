@@ -86,9 +86,9 @@ type Answer = Extract<NotifyOutcome, { kind: 'answered' }>;
 /** The status is the one detail. */
 function toRefusal({ status, retryAfter }: Answer, host: string, now: number): ApplicationFailure {
   if (status === 410) return forGood('ReceiverGone', `${host} wants no more (HTTP 410).`, status);
-  const isFinal = status >= 400 && status < 500 && !passing4xx.includes(status);
-  if (isFinal) return forGood('NotifyRefused', `${host} refused with HTTP ${status}.`, status);
   const waitMs = retryAfterMs({ 'retry-after': retryAfter }, { now, maxWaitMs: maxRetryAfterMs });
+  const isFinal = status >= 400 && status < 500 && !passing4xx.includes(status) && waitMs === undefined;
+  if (isFinal) return forGood('NotifyRefused', `${host} refused with HTTP ${status}.`, status);
   return ApplicationFailure.create({
     type: 'ReceiverUnavailable',
     message: `${host} answered HTTP ${status}.`,

@@ -26,7 +26,7 @@ export type RideApiErrorCode =
   | 'ORDER_UNKNOWN' // 404 of a call about one order
   | 'UNPROCESSABLE' // 422
   | 'REFUSED' // any other 4xx
-  | 'RATE_LIMITED' // 429
+  | 'RATE_LIMITED' // 429, and a 403 that is meant so
   | 'UPSTREAM_FAILED' // 5xx
   | 'REDIRECTED' // 3xx: never followed, since the token would travel along
   | 'ERROR_IN_SUCCESS' // a success code over an error envelope
@@ -42,7 +42,7 @@ export class RideApiError extends FaretrailError<RideApiErrorCode> {
   readonly upstreamFields: readonly string[];
   /** For the caller whose call it was; null unless that call keeps it. */
   readonly upstreamMessage: string | null;
-  /** May the same request succeed later by itself? */
+  /** May the same request succeed later by itself? Not after a 401, which needs a new token. */
   readonly retryable: boolean;
   /** The wait that the service asked for; undefined leaves it to the retry policy. */
   readonly retryAfterMs: number | undefined;
@@ -61,14 +61,11 @@ export class RideApiError extends FaretrailError<RideApiErrorCode> {
     this.upstreamCode = words.upstreamCode;
     this.upstreamFields = words.upstreamFields ?? [];
     this.upstreamMessage = words.upstreamMessage ?? null;
-    this.retryable = isPassing(status);
+    this.retryable = code === 'RATE_LIMITED' || code === 'UPSTREAM_FAILED';
     this.retryAfterMs = this.retryable ? retryAfterMs : undefined;
     this.namedOrderId = namedOrderId;
   }
 }
-
-/** May the same request succeed later by itself? By the HTTP status alone. 401 is not in here: it needs a new token, not patience. */
-export const isPassing = (status: number): boolean => status === 429 || status >= 500;
 
 /** Where the way to an answer broke off. */
 export type UnreachableCode =

@@ -26,6 +26,17 @@ export function namedOrderOf(
   return findCreatedOrder(body, pointers) ?? findCreatedOrder(body, errorPointers) ?? orderIdIn(headers.location, url);
 }
 
+/**
+ * The order that a successful create made. Of a 201 alone `Location` says which (RFC 9110 section 15.3.2); other
+ * successes may mean another resource by it.
+ */
+export const createdOrderOf = (
+  { status, body, headers }: ApiReply,
+  url: string,
+  pointers: ContractProfile['pointers'],
+): OrderId | undefined =>
+  findCreatedOrder(body, pointers) ?? (status === 201 ? orderIdIn(headers.location, url) : undefined);
+
 function orderIdIn(location: string | undefined, url: string): OrderId | undefined {
   if (location === undefined || !URL.canParse(location, url)) return undefined;
   const target = new URL(location, url);

@@ -58,7 +58,6 @@ const codeByStatus: Partial<Record<number, RideApiErrorCode>> = {
   402: 'PAYMENT_REQUIRED',
   403: 'FORBIDDEN',
   422: 'UNPROCESSABLE',
-  429: 'RATE_LIMITED',
 };
 
 /** A 2xx that is not an error envelope in disguise. */
@@ -100,8 +99,13 @@ function messageFor({ body }: ApiReply, secrets: RefusalContext['secrets'], phon
   return message.slice(0, maxMessageLength).replace(/[\uD800-\uDBFF]$/, '');
 }
 
+/** 429, or a 403 that asks to wait: some gateways say it so (assumed). */
+export const isRateLimit = ({ status, headers }: ApiReply): boolean =>
+  status === 429 || (status === 403 && retryAfterMs(headers, { now: 0, maxWaitMs: defaultMaxWaitMs }) !== undefined);
+
 function codeOf(reply: ApiReply, notFound: RefusalContext['notFound'] = 'NOT_FOUND'): RideApiErrorCode {
   const { status } = reply;
+  if (isRateLimit(reply)) return 'RATE_LIMITED';
   if (status === 404) return notFound;
   if (status < 300) return isSuccess(reply) ? 'UNEXPECTED_STATUS' : 'ERROR_IN_SUCCESS';
   if (status < 400) return 'REDIRECTED';

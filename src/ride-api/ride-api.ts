@@ -4,13 +4,7 @@ import { type ContractProfile, interfaceTerms, type OperationName } from '../con
 import { parseEstimateReply } from '../contracts/estimate-reply.js';
 import type { JsonObject } from '../contracts/json.js';
 import { type Keeping, toKeptAnswer } from '../contracts/kept-answer.js';
-import {
-  findCreatedOrder,
-  isCancelled,
-  isChanged,
-  parseOrderReply,
-  parseReceiptReply,
-} from '../contracts/order-reply.js';
+import { isCancelled, isChanged, parseOrderReply, parseReceiptReply } from '../contracts/order-reply.js';
 import { parseSubscriber, parseSubscriberList, type Subscriber } from '../contracts/subscriber-reply.js';
 import type { TokenReply } from '../contracts/token-reply.js';
 import { UnusableReply } from '../contracts/unusable-reply.js';
@@ -22,7 +16,7 @@ import type { Estimate } from '../domain/ride/quote.js';
 import type { EventType } from '../domain/subscription/subscription.js';
 import { RideApiError, RideApiGarbled } from './errors.js';
 import { type ApiReply, createHttp, type Http } from './http.js';
-import { namedOrderOf } from './named-order.js';
+import { createdOrderOf, namedOrderOf } from './named-order.js';
 import { type OperationCall, operationRequest, operationScope } from './operation-request.js';
 import { defaultMaxWaitMs, isSuccess, type RefusalContext, toRideApiError } from './refusal.js';
 import { interpretTokenReply, tokenRequest } from './token.js';
@@ -140,11 +134,14 @@ const businessCalls = (ask: Ask, { profile, keepsPersonalData }: RideApiOptions)
   ): Promise<BusinessCallResult> {
     const { operation, body: sent } = call;
     const asked = { ...toOperationCall(call, accessToken), beforeSending };
-    const named = (reply: ApiReply): OrderId | undefined =>
-      namedOrderOf(reply, operationRequest(account, asked, profile).url, profile.pointers);
+    const order = (reply: ApiReply, find: typeof namedOrderOf): OrderId | undefined =>
+      operation === 'createOrder'
+        ? find(reply, operationRequest(account, asked, profile).url, profile.pointers)
+        : undefined;
+    const named = (reply: ApiReply) => order(reply, namedOrderOf);
     const read = (reply: ApiReply, isListed: boolean): BusinessCallResult | undefined => {
       const { status, body } = reply;
-      const made = operation === 'createOrder' ? findCreatedOrder(body, profile.pointers) : undefined;
+      const made = order(reply, createdOrderOf);
       if (made === undefined && !isListed) return undefined;
       if (made === undefined && operation === 'createOrder') throw new UnusableReply('NO_ORDER_ID', named(reply));
       const about = { ...call, ...(made && { orderId: made }) };
@@ -152,7 +149,7 @@ const businessCalls = (ask: Ask, { profile, keepsPersonalData }: RideApiOptions)
       return { operation, status, body: kept, ...(made && { orderId: made }) };
     };
     return ask(account, asked, read, {
-      namedOrder: operation === 'createOrder' ? named : undefined,
+      namedOrder: named,
       notFound: isAboutOrder(operation) ? 'ORDER_UNKNOWN' : 'NOT_FOUND',
       phones: keepsPersonalData ? phonesIn(sent) : undefined, // the service's own words may name a person
     });

@@ -3,7 +3,7 @@ import { type ContractProfile, interfaceTerms, type TokenEncoding } from '../con
 import { parseTokenReply, type TokenReply } from '../contracts/token-reply.js';
 import type { Account } from '../domain/account.js';
 import type { Scope } from '../domain/keys.js';
-import { isPassing, TokenRefused, type TokenRefusedCode } from './errors.js';
+import { TokenRefused, type TokenRefusedCode } from './errors.js';
 import type { ApiReply, ApiRequest } from './http.js';
 import { isSuccess, toRideApiError, upstreamWords, type WaitTerms } from './refusal.js';
 
@@ -75,7 +75,8 @@ export function interpretTokenReply(
   const said = refusalByUpstreamCode.get(words.upstreamCode?.toLowerCase() ?? '');
   if (!isSuccess(reply) || said !== undefined) {
     const refusal = said ?? refusalByStatus.get(status);
-    if (refusal === undefined || isPassing(status)) throw toRideApiError(reply, { secrets, ...terms });
+    const error = toRideApiError(reply, { secrets, ...terms });
+    if (refusal === undefined || error.retryable) throw error;
     throw new TokenRefused(refusal, status, words);
   }
   return parseTokenReply(body, { wantedScope: scope, fallbackLifetimeMs: profile.tokens.fallbackLifetimeMs });

@@ -96,7 +96,9 @@ export function loadTemporalSettings(
 ): TemporalPlace & { connectionOptions: ClientConnectConfig['connectionOptions'] } {
   // Empty is unset, as everywhere in our settings; the library would connect to the empty address.
   const overrideEnvVars = Object.fromEntries(
-    Object.entries(env).filter((entry): entry is [string, string] => Boolean(entry[1])),
+    Object.entries(env)
+      .filter((entry): entry is [string, string] => Boolean(entry[1]))
+      .map(([name, value]) => [name, /^TEMPORAL_TLS_\w+_DATA$/.test(name) ? withLineEnds(value) : value]),
   );
   const dataConverter = loadDataConverter(env);
   const { connectionOptions, namespace } = loadConnectConfig(overrideEnvVars);
@@ -108,6 +110,9 @@ export function loadTemporalSettings(
     dataConverter,
   };
 }
+
+/** Files of environment variables hold one line each, so the line ends of PEM come as `\\n` in letters. */
+const withLineEnds = (pem: string): string => pem.replaceAll(/(?:\\r)?\\n/g, '\n');
 
 function loadConnectConfig(overrideEnvVars: Record<string, string>): ClientConnectConfig {
   try {

@@ -121,7 +121,7 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
         .code(202)
         .header('content-type', 'application/json; charset=utf-8')
         .send(`{"deliveryId":"${deliveryId}"}`);
-    if (outcome === 'look') return reply.code(200).send();
+    if (outcome === 'look') return reply.code(200).headers(leaveFor(request)).send();
     if (outcome === 'aborted') return reply.hijack(); // the sender has gone
     return refuse(request, reply, outcome as keyof typeof problems);
   }
@@ -153,8 +153,21 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
   for (const url of [deliveryPath, `${deliveryPath}/`]) {
     // All work happens in `receive`, since the framework would check the content type of the body and answer by itself.
     const handler = (request: FastifyRequest, reply: FastifyReply) => refuse(request, reply, 'failed');
-    app.route<DeliveryRoute>({ method: ['POST', 'GET', 'HEAD'], url, onRequest: receive, handler });
+    app.route<DeliveryRoute>({ method: ['POST', 'GET', 'HEAD', 'OPTIONS'], url, onRequest: receive, handler });
   }
+}
+
+/**
+ * The answer to a sender that asks by OPTIONS whether it may deliver (CloudEvents, HTTP webhooks 1.0, section 4). No
+ * header lets a page of a browser read anything.
+ */
+function leaveFor({ method, headers }: FastifyRequest): Record<string, string> {
+  if (method !== 'OPTIONS') return {};
+  return {
+    allow: 'GET, HEAD, OPTIONS, POST',
+    ...(headers['webhook-request-origin'] !== undefined && { 'webhook-allowed-origin': '*' }),
+    ...(headers['webhook-request-rate'] !== undefined && { 'webhook-allowed-rate': '*' }),
+  };
 }
 
 const deliveryPath = '/webhooks/:account/:eventType/:capability';

@@ -22,6 +22,9 @@ const forGood = (type: string, ...details: unknown[]) => ({ type, nonRetryable: 
 it.each<[NotifyOutcome, object]>([
   [answered(410), forGood('ReceiverGone', 410)],
   ...[400, 403, 404].map((status): [NotifyOutcome, object] => [answered(status), forGood('NotifyRefused', status)]),
+  // Rate limits of gateways.
+  [answered(403, '30'), again('ReceiverUnavailable', { details: [403], nextRetryDelay: 30_000 })],
+  [answered(403, 'soon'), forGood('NotifyRefused', 403)],
   [{ kind: 'originNotAllowed' }, forGood('OriginNotAllowed')],
   ...[301, 307, 401, 408, 425, 429, 500, 503].map((status): [NotifyOutcome, object] => [
     answered(status),

@@ -32,6 +32,28 @@ describe('whether a changing call was sent', () => {
   });
 });
 
+describe('a rate limit', () => {
+  const codeOf = (status: number, headers = {}, body?: unknown) => {
+    const {
+      code,
+      retryable,
+      retryAfterMs: waitMs,
+    } = toRideApiError(answer(status, body, headers), { ...terms, secrets: [] });
+    return { code, retryable, waitMs };
+  };
+  const wait = { 'retry-after': '7' };
+  const forbidden = { code: 'FORBIDDEN', retryable: false, waitMs: undefined };
+
+  it('is 429, and 403 that asks for a wait', () => {
+    const limited = { code: 'RATE_LIMITED', retryable: true, waitMs: 7_000 };
+    expect([codeOf(429, wait), codeOf(403, wait)]).toEqual([limited, limited]);
+  });
+
+  it('is not any other 403', () => {
+    for (const header of ['soon', '', undefined]) expect(codeOf(403, { 'retry-after': header })).toEqual(forbidden);
+  });
+});
+
 describe('Retry-After', () => {
   const waitOf = (header: string | undefined, at = now, date?: string) =>
     retryAfterMs({ 'retry-after': header, date }, { ...terms, now: at });

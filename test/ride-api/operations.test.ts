@@ -149,13 +149,13 @@ describe('the request', () => {
 
 describe('a refusal', () => {
   const codes = [
-    '400 BAD_REQUEST, 401 TOKEN_REJECTED, 402 PAYMENT_REQUIRED, 403 FORBIDDEN, 404 ORDER_UNKNOWN, 408 REFUSED',
+    '400 BAD_REQUEST, 401 TOKEN_REJECTED, 402 PAYMENT_REQUIRED, 403 RATE_LIMITED, 404 ORDER_UNKNOWN, 408 REFUSED',
     '409 REFUSED, 422 UNPROCESSABLE, 202 UNEXPECTED_STATUS, 301 REDIRECTED, 307 REDIRECTED, 429 RATE_LIMITED',
     '500 UPSTREAM_FAILED, 504 UPSTREAM_FAILED',
   ];
   it.each(codes.join(', ').split(', '))('has the status and the code %s, and a wait where it passes', async (given) => {
     const [status = 0, code = ''] = given.split(' ').map((word) => Number(word) || word);
-    const retryAfterMs = Number(status) >= 429 ? 3_000 : undefined;
+    const retryAfterMs = status === 403 || Number(status) >= 429 ? 3_000 : undefined;
     const error = failure('RideApiError', String(code), {
       status,
       retryable: retryAfterMs !== undefined,
@@ -247,6 +247,8 @@ it('the answer to a call holds what the service said, and the order that a creat
     const { outcome } = asked(create, answer(status, { id: 7 }));
     expect(await outcome).toEqual({ operation: 'createOrder', status, body: { id: 7 }, orderId: '7' });
   }
+  const located = asked(create, answer(201, undefined, { location: `${business}/v1/orders/7` })).outcome;
+  expect(await located).toEqual({ operation: 'createOrder', status: 201, body: null, orderId: '7' });
   const unnamed = asked(create, answer(201, {})).outcome;
   await expect(unnamed).rejects.toThrow(failure('UnusableReply', 'NO_ORDER_ID'));
   await expect(unnamed).rejects.toThrow('pointers.createOrder.orderId');

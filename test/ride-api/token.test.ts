@@ -63,6 +63,7 @@ describe('the answer to a token request', () => {
   it('that is a passing failure stays one, whatever word it carries', () => {
     const limited = failure('RideApiError', 'RATE_LIMITED', { retryable: true, retryAfterMs: 7_000 });
     expect(() => interpret(answer(429, bodies.rfc6749, { 'retry-after': '7' }))).toThrow(limited);
+    expect(() => interpret(answer(403, undefined, { 'retry-after': '7' }))).toThrow(limited);
     expect(() => interpret(answer(503, bodies.rfc6749))).toThrow(failure('RideApiError', 'UPSTREAM_FAILED'));
   });
 

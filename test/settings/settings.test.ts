@@ -138,6 +138,25 @@ describe('the store', () => {
     expect(() => storeOf(value)).not.toThrow('HIDDEN');
   });
 
+  const severalHosts = [
+    'h1:5432,h2:5432/d',
+    'h1,h2/d',
+    '[::1]:5432,[::2]:5432/d',
+    'h1/d?host=h1,h2',
+    'h/d?a=b&host=h1%2Ch2',
+  ];
+  it.each(severalHosts)('is not at several hosts, as libpq would take it: %s', (value) => {
+    for (const user of ['u:HIDDEN@', 'u:HID,DEN@', '']) {
+      expect(() => storeOf(`postgresql://${user}${value}`)).toThrow('FARETRAIL_STORE_URL: names several hosts');
+      expect(() => storeOf(`postgresql://${user}${value}`)).not.toThrow('HID');
+    }
+  });
+
+  it('may have a comma in its password, or in other parameters', () => {
+    for (const value of ['postgresql://u:a,b@h/d', 'postgresql://u:p@h/d?options=-c%20a%3D1,2'])
+      expect(storeOf(value)).toHaveProperty('url', value);
+  });
+
   it.each([
     ['sslmode=verify', 'sslmode: must be disable'],
     ['sslmode=verify-ca', 'sslrootcert: missing'],

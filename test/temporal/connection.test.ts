@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { inspect } from 'node:util';
 import { Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -14,6 +15,7 @@ import {
   promptConnectionOptions,
 } from '../../src/temporal/connection.js';
 import { encodedKey } from '../settings/env.js';
+import { createAuthority } from '../support/server/certificates.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'faretrail-temporal-'));
 const noFile = { TEMPORAL_CONFIG_FILE: join(folder, 'none.toml') };
@@ -48,6 +50,32 @@ describe('Temporal settings', () => {
     for (const [end, value] of Object.entries({ PATH: file, DATA: 'hidden-value' })) {
       const half = { ...noFile, [`TEMPORAL_TLS_CLIENT_${part}_${end}`]: value };
       expect(() => loadTemporalSettings(half)).toThrow(/^(?!.*hidden).*set both TEMPORAL_TLS_CLIENT_\*/);
+    }
+  });
+
+  it('take PEM whose line ends came as letters: both ends of a TLS connection accept it', async () => {
+    const authority = createAuthority('rides');
+    const { cert, key } = authority.server();
+    const client = authority.client();
+    const files = { SERVER_CA_CERT: authority.ca, CLIENT_CERT: client.cert, CLIENT_KEY: client.key };
+    const trusted = { ca: readFileSync(authority.ca), requestCert: true };
+    const server = createTlsServer({ ...trusted, cert: readFileSync(cert), key: readFileSync(key) });
+    server.on('secureConnection', (socket) => socket.end(`${socket.authorized}`));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void server.close());
+    for (const lineEnd of ['\n', '\\n', '\\r\\n']) {
+      const env = Object.fromEntries(
+        Object.entries(files).map(([name, file]) => [
+          `TEMPORAL_TLS_${name}_DATA`,
+          readFileSync(file, 'utf8').replaceAll('\n', lineEnd),
+        ]),
+      );
+      const { tls } = loadTemporalSettings({ ...noFile, ...env }).connectionOptions;
+      const { serverRootCACertificate: ca = [], clientCertPair: pair } = typeof tls === 'object' && tls ? tls : {};
+      const mine = { cert: Buffer.from(pair?.crt ?? []), key: Buffer.from(pair?.key ?? []) };
+      const socket = connectTls({ ...mine, ca: Buffer.from(ca), port: (server.address() as AddressInfo).port });
+      const [said] = await once(socket, 'data');
+      expect(String(said)).toBe('true');
     }
   });
 

@@ -104,21 +104,37 @@ it('every address that we did not make, or for an account that is not configured
   const answers = await Promise.all(paths.map((path) => stand.post(about('1'), { address: stand.url + path })));
   expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
   expect(answers[0]).toMatchObject({ status: 404, type: 'application/problem+json; charset=utf-8' });
-  for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+  for (const method of ['PUT', 'PATCH', 'DELETE'])
     expect(await stand.post('{}', { address: stand.url + good, method })).toEqual(answers[0]);
-  for (const path of paths) expect(await look(stand.url + path)).toEqual(answers[0]);
+  for (const path of paths)
+    for (const method of ['GET', 'OPTIONS']) expect(await look(stand.url + path, method)).toEqual(answers[0]);
   expect(stand.reads()).toBe(1);
   expect(stand.facts.slice(1).every(({ account, eventType }) => account === '' && eventType === '')).toBe(true);
 });
 
+it('a service that asks by OPTIONS for leave to deliver gets it', async () => {
+  const ask = async (headers: Record<string, string>) => {
+    const reply = await fetch(stand.addressOf(), { method: 'OPTIONS', headers });
+    const said = ['allow', 'webhook-allowed-origin', 'webhook-allowed-rate', 'access-control-allow-origin'];
+    return [reply.status, ...said.map((name) => reply.headers.get(name))];
+  };
+  const asking = { 'WebHook-Request-Origin': 'rides.example' };
+  expect(await ask(asking)).toEqual([200, 'GET, HEAD, OPTIONS, POST', '*', null, null]);
+  const withRate = { ...asking, 'WebHook-Request-Rate': '120' };
+  expect(await ask(withRate)).toEqual([200, 'GET, HEAD, OPTIONS, POST', '*', '*', null]);
+  const ofBrowser = { origin: 'https://page.example', 'Access-Control-Request-Method': 'POST' };
+  expect(await ask(ofBrowser)).toEqual([200, 'GET, HEAD, OPTIONS, POST', null, null, null]);
+  expect(stand.store.deliveries).toEqual([]);
+});
+
 it('a service that looks at a right address finds it, and is told nothing', async () => {
   for (const address of [stand.addressOf(), `${stand.addressOf()}/`, `${stand.addressOf('g99')}?challenge=abc`])
-    for (const method of ['GET', 'HEAD'])
+    for (const method of ['GET', 'HEAD', 'OPTIONS'])
       expect(await look(address, method)).toEqual({ status: 200, type: null, retryAfter: null, text: '' });
-  expect(stand.facts.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 6 }, () => 'look'));
+  expect(stand.facts.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 9 }, () => 'look'));
   expect(new Set(stand.bodies), 'names for the log').toEqual(new Set(['look {"challenge":"abc"}']));
   expect((await look(`${stand.addressOf()}x?challenge=abc`, 'HEAD')).status).toBe(404);
-  expect(stand.bodies).toHaveLength(2);
+  expect(stand.bodies).toHaveLength(3);
   expect(stand.store.deliveries).toEqual([]);
   expect(stand.reads()).toBe(0);
 });

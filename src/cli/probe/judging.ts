@@ -15,7 +15,7 @@ import { iso } from '../../domain/instant.js';
 import type { OrderId } from '../../domain/keys.js';
 import type { RideStatus } from '../../domain/order/status.js';
 import type { ApiReply } from '../../ride-api/http.js';
-import { isSuccess } from '../../ride-api/refusal.js';
+import { isRateLimit, isSuccess } from '../../ride-api/refusal.js';
 
 /** `open`: the answer proves nothing either way. `unanswered`: the service gave no answer to judge. */
 export type Verdict = 'fits' | 'wrong' | 'open' | 'unanswered';
@@ -103,7 +103,7 @@ function codeOf({ body }: ApiReply): string {
 /** What a refusal says about the profile's idea of this operation. */
 function judgeRefusal(reply: ApiReply, name: OperationName): Judgement {
   const { status } = reply;
-  if (status === 429 || status >= 500) return judged('unanswered', `HTTP ${status}; try again later`);
+  if (isRateLimit(reply) || status >= 500) return judged('unanswered', `HTTP ${status}; try again later`);
   if (status === 402) return judged('open', 'the service wants a payment first');
   const field = `operations.${name}`;
   const suspects =

@@ -18,7 +18,7 @@ import { type AccountName, type OrderId, type Scope, toOrderId, toScope } from '
 import { RideApiError, RideApiGarbled, RideApiUnreachable } from '../../ride-api/errors.js';
 import { type ApiReply, createHttp, type Http } from '../../ride-api/http.js';
 import { operationRequest } from '../../ride-api/operation-request.js';
-import { defaultMaxWaitMs } from '../../ride-api/refusal.js';
+import { defaultMaxWaitMs, isRateLimit } from '../../ride-api/refusal.js';
 import { interpretTokenReply, tokenRequest } from '../../ride-api/token.js';
 import { inBrackets, inputOption, option } from '../arguments.js';
 import type { CommandContext, CommandSpec } from '../command.js';
@@ -269,7 +269,7 @@ async function* askAll(probe: Probe, http: Http): AsyncGenerator<Finding> {
     sent += 1;
     try {
       const reply = await http.send(request);
-      isOver = reply.status === 429;
+      isOver = isRateLimit(reply);
       return reply;
     } catch (error) {
       if (error instanceof RideApiGarbled) return judged('wrong', `${error.message}: check ${toCheck}`);

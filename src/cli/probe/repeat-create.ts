@@ -3,12 +3,13 @@ import { wallMs } from '../../clock.js';
 import { parseCallBody } from '../../contracts/call-bodies.js';
 import type { ContractProfile, OperationName } from '../../contracts/contract-profile.js';
 import { ownValue } from '../../contracts/json.js';
-import { findCreatedOrder, isCancelled } from '../../contracts/order-reply.js';
+import { isCancelled } from '../../contracts/order-reply.js';
 import type { Account } from '../../domain/account.js';
 import { InvalidInput } from '../../domain/errors.js';
 import { readInstant } from '../../domain/instant.js';
 import { type OrderId, toScope } from '../../domain/keys.js';
 import type { ApiReply } from '../../ride-api/http.js';
+import { createdOrderOf } from '../../ride-api/named-order.js';
 import { operationRequest } from '../../ride-api/operation-request.js';
 import { isSuccess } from '../../ride-api/refusal.js';
 import { type Judgement, judged } from './judging.js';
@@ -114,6 +115,11 @@ function createQuestion(probe: Probe, body: unknown, trial: Trial, asks: string)
   const wasClear = trial.isClear;
   trial.isClear = false; // until an answer says otherwise
   const byHand = `check by hand with the service which orders the request id ${requestId} made, and cancel them`;
+  const { url } = operationRequest(
+    probe.account,
+    { operation: 'createOrder', values: {}, accessToken: '' },
+    probe.profile,
+  );
   return question(
     probe,
     'createOrder',
@@ -123,7 +129,7 @@ function createQuestion(probe: Probe, body: unknown, trial: Trial, asks: string)
       toCheck: `whether it made an order: ${byHand}`,
       ifUnanswered: byHand,
       judge(reply) {
-        const orderId = isSuccess(reply) ? findCreatedOrder(reply.body, probe.profile.pointers) : undefined;
+        const orderId = isSuccess(reply) ? createdOrderOf(reply, url, probe.profile.pointers) : undefined;
         if (orderId === undefined) return judged('wrong', `HTTP ${reply.status} names no order: ${byHand}`);
         orders.push(orderId);
         trial.isClear = wasClear;

@@ -107,10 +107,17 @@ describe.each([200, 201, 202, 204])('in doubt, a success %i', (status) => {
     expect((await endOf({ id: '4711' }))?.seen).toMatchObject({ orderId: '4711' });
   });
 
-  it('leaves the doubt if it names none there, and shows that of Location', async () => {
+  it('leaves the doubt if it names none', async () => {
     expect((await endOf({}))?.failure).toMatchObject({ type: 'OutcomeUnknown' });
-    const { failure } = (await endOf({}, { location: '/v1/orders/4711' })) ?? {};
-    expect(failure).toMatchObject({ type: 'OutcomeUnknown', details: [{ namedOrderId: '4711' }] });
+  });
+
+  const isCreated = status === 201;
+  it(`${isCreated ? 'ends' : 'leaves'} the doubt if it names the order in Location alone`, async () => {
+    for (const body of [{}, undefined]) {
+      const { failure, seen } = (await endOf(body, { location: '/v1/orders/4711' })) ?? {};
+      if (isCreated) expect(seen).toMatchObject({ orderId: '4711' });
+      else expect(failure).toMatchObject({ type: 'OutcomeUnknown', details: [{ namedOrderId: '4711' }] });
+    }
   });
 });
 
