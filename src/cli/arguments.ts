@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import { businessOperations } from '../domain/call.js';
 import { InvalidInput } from '../domain/errors.js';
@@ -12,6 +11,7 @@ import { toRideRequestId } from '../domain/ride/input.js';
 import { wordOf } from '../domain/schema.js';
 import { eventTypes, parseEndInput } from '../domain/subscription/subscription.js';
 import { originRule, toOrigin } from '../domain/web-address.js';
+import { readTextFile } from '../settings/text-file.js';
 
 /** Turns a parser of ours into one of commander's: its `InvalidInput`, which names the field, becomes wrong usage. */
 const checked =
@@ -113,10 +113,12 @@ export function toNumber(text: string, field: string): number {
 /** Reads a JSON document from a file, or from standard input for "-". Throws `InvalidInput` naming `field`. */
 function readJsonInput(file: string, field: string): unknown {
   try {
-    return readJson(readFileSync(file === '-' ? 0 : file, 'utf8')); // 0 is standard input
+    return readJson(readTextFile(file === '-' ? 0 : file));
   } catch (error) {
+    const place = `${field}: ${file === '-' ? 'standard input' : file}`;
+    if (error instanceof InvalidInput) throw new InvalidInput(`${place}: ${error.message}`);
     const why = error instanceof UnreadableJson ? `is ${error.message}` : `cannot be read${inBrackets(error)}`;
-    throw new InvalidInput(`${field}: ${file === '-' ? 'standard input' : file} ${why}`);
+    throw new InvalidInput(`${place} ${why}`);
   }
 }
 

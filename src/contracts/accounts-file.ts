@@ -34,7 +34,13 @@ const Watch = z.strictObject({
 
 const common = {
   baseUrl: BaseUrl,
-  clientId: z.string().min(1),
+  clientId: z
+    .string()
+    .min(1)
+    .regex(
+      /^(?!(["']).*\1$)[^\p{Cc}\p{Cf}]*$/u,
+      'must not hold characters that cannot be seen, or have quotes around it',
+    ),
   clientSecret: SecretSource,
   requestsPerSecond: z.number().positive().max(1000).optional(),
   poll: z.strictObject({ activeMs: PollMs, reservedMs: PollMs, pushedMs: PollMs }).optional(),

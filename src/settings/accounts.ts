@@ -114,12 +114,10 @@ function readName(key: string, read: EnvReader): AccountName | undefined {
 function readEntrySecret(key: string, json: unknown, read: EnvReader): string | undefined {
   const place = SecretSource.safeParse((json as { clientSecret?: unknown } | null)?.clientSecret);
   if (!place.success) return undefined; // told by the check of the entry
-  if ('file' in place.data) return read.secretFile(`${accountsFile}: accounts.${key}.clientSecret`, place.data.file);
+  const field = `${accountsFile}: accounts.${key}.clientSecret`;
+  if ('file' in place.data) return read.secretFile(field, place.data.file);
   // The variable is not named: a user who puts the secret itself there must not find it in a log.
-  return (
-    read.text(place.data.env) ??
-    read.refuse(accountsFile, `accounts.${key}.clientSecret: the variable that "env" names is not set; set it`)
-  );
+  return read.text(place.data.env, field) ?? read.refuse(field, 'the variable that "env" names is not set; set it');
 }
 
 /** Zod's messages name types, ranges and keys, never what was given. */

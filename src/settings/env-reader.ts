@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { BaseUrl } from '../contracts/accounts-file.js';
+import { InvalidInput } from '../domain/errors.js';
 import { readJson } from '../domain/json.js';
 import { type KeyForm, type KeyRing, keyRecipe, parseKeyRing, sharesKey } from '../sealing/key-ring.js';
 import type { PayloadEncryption } from '../sealing/payload-codec.js';
+import { readTextFile, strayIn } from './text-file.js';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 /** Reads the files that settings name; tests put their own in its place. */
@@ -18,18 +19,27 @@ export class EnvReader {
   readonly #names = new Set<string>();
   readonly #rings: { setBy: string; ring: KeyRing }[] = [];
 
-  constructor(env: Env, readFile: ReadFile = (path) => readFileSync(path, 'utf8')) {
+  /** What has been told of a value that is then as good as unset. */
+  readonly #unusable = new Set<string>();
+
+  constructor(env: Env, readFile: ReadFile = readTextFile) {
     this.#env = env;
     this.#readFile = readFile;
   }
 
   refuse(name: string, problem: string): undefined {
-    this.problems.push(`${name}: ${problem}`);
+    if (!this.#unusable.has(name)) this.problems.push(`${name}: ${problem}`);
   }
 
-  text(name: string): string | undefined {
+  /** `toldAs`: what problems name, if not the variable. */
+  text(name: string, toldAs = name): string | undefined {
     this.#names.add(name);
-    return this.#env[name] || undefined;
+    const value = this.#env[name] || undefined;
+    const stray = value === undefined ? null : strayIn(value);
+    if (stray === null) return value;
+    this.refuse(toldAs, stray);
+    this.#unusable.add(toldAs);
+    return undefined;
   }
 
   matching(name: string, pattern: RegExp, rule: string): string | undefined {
@@ -128,7 +138,9 @@ export class EnvReader {
   /** A secret kept in a file: one newline at its end is an editor's, not part of the secret. */
   secretFile(name: string, path: string): string | undefined {
     const kept = this.#textFile(name, path)?.replace(/\r?\n$/, '');
-    return kept === '' ? this.refuse(name, 'the file is empty; put the secret in it') : kept;
+    if (kept === '') return this.refuse(name, 'the file is empty; put the secret in it');
+    const stray = kept === undefined ? null : strayIn(kept);
+    return stray === null ? kept : this.refuse(name, `the secret in the file ${stray}`);
   }
 
   /** The JSON in the file that a variable names. */
@@ -148,6 +160,7 @@ export class EnvReader {
     try {
       return this.#readFile(path);
     } catch (error) {
+      if (error instanceof InvalidInput) return this.refuse(name, error.message);
       const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
       return this.refuse(name, `the file cannot be read${code}; check its path and permissions`);
     }

@@ -135,6 +135,8 @@ function loadConnectConfig(overrideEnvVars: Record<string, string>): ClientConne
 function loadDataConverter(env: Env): DataConverter {
   const read = new EnvReader(env);
   const encryption = read.payloadEncryption();
+  // The library takes each value as it is; certificates and keys as text have lines.
+  for (const name of Object.keys(env)) if (/^TEMPORAL_(?!.*_DATA$)/.test(name)) read.text(name);
   if (read.problems.length > 0) throw new TemporalConnectionError('TemporalSettingsInvalid', read.problems.join('\n'));
   return toDataConverter(encryption);
 }

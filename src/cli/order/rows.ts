@@ -1,10 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
-import { TextDecoder } from 'node:util';
+import type { TextDecoder } from 'node:util';
 import { closestMatch } from 'leven';
 import { FaretrailError, InvalidInput } from '../../domain/errors.js';
 import { readJson, UnreadableJson } from '../../domain/json.js';
 import { type FollowOrderInput, parseFollowOrderInput } from '../../domain/order/input.js';
+import { decoderFor } from '../../settings/text-file.js';
 import { inBrackets } from '../arguments.js';
 import { plain } from '../text.js';
 
@@ -57,14 +58,6 @@ async function* decoded(bytes: AsyncIterable<Uint8Array>, ahead: number): AsyncG
     yield decoder.decode(head, { stream: true });
   }
   yield decoder ? decoder.decode() : decoderFor(head).decode(head);
-}
-
-function decoderFor(head: Buffer): TextDecoder {
-  const mark = head.toString('latin1', 0, 4);
-  if (mark.startsWith('\xfe\xff')) return new TextDecoder('utf-16be');
-  if (/^\xff\xfe(?!\0\0)/.test(mark)) return new TextDecoder('utf-16le');
-  if (!mark.includes('\0')) return new TextDecoder();
-  throw new InvalidInput(`the file is in UTF-16 without a byte order mark, or in UTF-32; ${asUtf8}`);
 }
 
 const asUtf8 = 'save it as UTF-8 (spreadsheets: "CSV UTF-8")';
