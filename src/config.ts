@@ -53,12 +53,13 @@ function readStore(read: EnvReader): { url: string } | 'none' | 'off' {
     read.refuse(found.setBy, 'must be postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or off');
     return 'none';
   }
-  const mode = url.searchParams.has('sslmode') ? undefined : read.text('PGSSLMODE');
+  const modeOf = 'PGSSLMODE';
+  const mode = url.searchParams.has('sslmode') ? undefined : read.text(modeOf);
   const address = mode ? `${found.value}${url.search ? '&' : '?'}sslmode=${encodeURIComponent(mode)}` : found.value;
   try {
     waysTo(address);
   } catch (error) {
-    read.refuse(found.setBy, (error as Error).message);
+    read.refuse(mode === undefined ? found.setBy : modeOf, (error as Error).message);
   }
   return withHidden({}, 'url', address);
 }

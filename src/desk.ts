@@ -1,11 +1,10 @@
-import { once } from 'node:events';
-import { userInfo } from 'node:os';
 import { ConfigError, loadCliConfig } from './config.js';
 import { createLive } from './desk/live.js';
 import { createReads } from './desk/reads.js';
 import { openRuns } from './desk/runs.js';
 import { startDesk } from './desk/server.js';
-import { createLogger, failProcess } from './observability/logging.js';
+import { createLogger } from './observability/logging.js';
+import { runProcess, stopSignal, userName } from './run-process.js';
 import { openStore } from './store/store.js';
 
 async function main(): Promise<void> {
@@ -19,11 +18,12 @@ async function main(): Promise<void> {
   const reads = createReads(store);
   const runs = openRuns(process.env, taskQueue);
   const live = createLive(reads, async () => JSON.stringify(await runs.inNeed()));
-  const localUser = settings.login ? '' : userInfo().username; // throws for a user of a container that has no name
+  const localUser = settings.login ? '' : userName();
   const desk = await startDesk({ settings, reads, runs, live, logger, localUser });
+  const stop = stopSignal();
   logger.info({ origin: desk.origin, signIn: settings.login !== null }, 'desk started');
 
-  await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+  await stop;
   await desk.close();
   await runs.close();
   await store.close();
@@ -31,4 +31,4 @@ async function main(): Promise<void> {
   process.exit(0);
 }
 
-main().catch((error: unknown) => failProcess(error, 'desk'));
+await runProcess('desk', main);

@@ -1,8 +1,9 @@
 // The thread of an ingress that speaks with Temporal, started by webhooks/delivery-port.ts.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Client, Connection } from '@temporalio/client';
-import { loadTemporalSettings, promptConnectionOptions } from './temporal/connection.js';
+import { promptConnectionOptions } from './temporal/connection.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
+import { loadTemporalSettings } from './temporal/settings.js';
 import { type Answer, type Question, TemporalUnavailable, type ThreadSettings } from './webhooks/delivery-port.js';
 
 const { taskQueue, untracked } = workerData as ThreadSettings;

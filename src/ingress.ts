@@ -1,14 +1,14 @@
-import { once } from 'node:events';
 import { type IngressConfig, loadIngressConfig } from './config.js';
 import type { SubscriptionKey } from './domain/workflow-ids.js';
-import { createLogger, failProcess, type Logger } from './observability/logging.js';
+import { createLogger, type Logger } from './observability/logging.js';
 import { createIngressMetrics, type IngressMetrics } from './observability/metrics.js';
 import { readPage, startMetricsServer } from './observability/metrics-server.js';
 import { traceIntake, traceSignals } from './observability/traced.js';
 import { openTracing, type Tracing } from './observability/tracing.js';
+import { runProcess, stopSignal } from './run-process.js';
 import { createSealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
-import { loadTemporalSettings } from './temporal/connection.js';
+import { loadTemporalSettings } from './temporal/settings.js';
 import { createAcceptedSubscriptions } from './webhooks/accepted-subscriptions.js';
 import { createAddresses } from './webhooks/addresses.js';
 import { createBodyReader } from './webhooks/body-reader.js';
@@ -57,9 +57,10 @@ async function main(): Promise<void> {
   const accounts = config.accounts.map(({ name }) => name);
   const journal = config.journalDir === null ? 'off' : 'on';
   const ports = { port: server.port, metricsPort: metricsServer?.port };
+  const stop = stopSignal();
   logger.info({ host: config.ingressHost, ...ports, accounts, journal, address, namespace }, 'ingress started');
 
-  await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+  await stop;
   logger.info('ingress stopping');
   await server.close();
   await metricsServer?.close();
@@ -179,4 +180,4 @@ async function openStore(
   };
 }
 
-main().catch((error: unknown) => failProcess(error, 'ingress'));
+await runProcess('ingress', main);

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { runCli } from './cli/program.js';
 import { loadCliConfig, loadConfig } from './config.js';
+import { onSignal, userName } from './run-process.js';
 
 // A reader that has seen enough (`| head`) is no failure. It ends a command as Ctrl-C does: one that has ordered a ride must cancel it.
 let isReaderGone = false;
@@ -23,15 +23,6 @@ async function question(text: string): Promise<string> {
   }
 }
 
-/** A container may run as a user that has no name. */
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `user ${process.getuid?.()}`;
-  }
-}
-
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   stdout: process.stdout,
@@ -40,8 +31,5 @@ process.exitCode = await runCli(process.argv.slice(2), {
   loadSettingsWithSecrets: loadConfig,
   userName: userName(),
   question: process.stdin.isTTY && process.stderr.isTTY ? question : undefined,
-  onInterrupt(act) {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, act);
-    return () => process.off('SIGINT', act).off('SIGTERM', act).off('SIGHUP', act);
-  },
+  onInterrupt: (act) => onSignal(['SIGINT', 'SIGTERM', 'SIGHUP'], act),
 });

@@ -4,7 +4,7 @@ import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime } from '@temporalio/worker';
 import { deadlineIn } from './clock.js';
 import { loadWorkerConfig, type WorkerConfig } from './config.js';
-import { createLogger, failProcess, type Logger, toTemporalLogger } from './observability/logging.js';
+import { createLogger, type Logger, toTemporalLogger } from './observability/logging.js';
 import { createWorkerMetrics, type WorkerMetrics, workflowBuckets } from './observability/metrics.js';
 import { startMetricsServer } from './observability/metrics-server.js';
 import { traceActivities, traceHttp, traceMessages, traceNotices } from './observability/traced.js';
@@ -13,6 +13,7 @@ import { countCalls, traceCalls, watchCalls } from './observability/watched-ride
 import { createOrderWorker, type OrderWorker } from './order-worker.js';
 import { createHttp } from './ride-api/http.js';
 import { createRideApi } from './ride-api/ride-api.js';
+import { onSignal, runProcess } from './run-process.js';
 import type { Store } from './store/store.js';
 import { connectNative } from './temporal/connection.js';
 import { createRunCounts, ensureSearchAttributes } from './temporal/visibility.js';
@@ -85,8 +86,9 @@ async function openStore(url: string, logger: Logger): Promise<Store> {
   return store;
 }
 
-/** The SDK handles SIGTERM and SIGINT itself: workers drain, and `run` resolves. */
+/** The SDK handles the first SIGTERM or SIGINT itself: workers drain, and `run` resolves. A second one would end the process. */
 function installRuntime(logger: Logger, sdkMetricsPort: number | null): void {
+  onSignal(['SIGTERM', 'SIGINT'], () => undefined);
   const prometheus = {
     bindAddress: `127.0.0.1:${sdkMetricsPort}`,
     histogramBucketOverrides: workflowBuckets,
@@ -139,4 +141,4 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
-main().catch((error: unknown) => failProcess(error, 'worker'));
+await runProcess('worker', main);

@@ -45,12 +45,13 @@ async function serve(context: CommandContext): Promise<number> {
     },
     onFailure: (error) => logger.error({ err: error }, 'a request failed'),
   });
+  const stop = new Promise<void>((resolve) => context.onInterrupt(resolve));
   const asks = settings.token === null ? 'every program on this machine' : 'callers with the token';
   context.tell(
     { url: server.url, origins: settings.origins, needsToken: settings.token !== null },
     `codec endpoint ${server.url} decrypts for ${asks}; pages of ${settings.origins.join(', ')}`,
   );
-  await new Promise<void>((resolve) => context.onInterrupt(resolve));
+  await stop;
   await server.close();
   return exitCodes.done;
 }
@@ -122,7 +123,7 @@ export async function startCodecServer(options: CodecServerOptions, { headersMs,
   try {
     await app.listen({ host, port });
   } catch (cause) {
-    throw cannotListen('CodecPortUnusable', 'FARETRAIL_CODEC_PORT', `${host}, port ${port}`, cause);
+    throw cannotListen('CodecPortUnusable', { host: 'FARETRAIL_CODEC_HOST', port: 'FARETRAIL_CODEC_PORT' }, cause);
   }
   const { port: taken } = app.server.address() as AddressInfo;
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`, close: () => app.close() };

@@ -7,6 +7,7 @@ import { shellWord } from '../domain/shell-word.js';
 import type { Env } from '../settings/env-reader.js';
 import { connectClient } from '../temporal/connection.js';
 import { type FoundRun, runOf } from '../temporal/runs.js';
+import { isAddress, isNamespace } from '../temporal/settings.js';
 import type { Found, Looking } from '../temporal/visibility.js';
 import { option, textThat } from './arguments.js';
 import { type CliFailure, exitCodes } from './failure.js';
@@ -64,9 +65,6 @@ export interface CommonOptions {
   namespace?: string;
 }
 
-const isAddress = (text: string): boolean =>
-  /^([\w.-]+|\[[\da-f:.]+\])(:(?!0+$)\d{1,5})?$/i.test(text) && URL.canParse(`http://${text}`); // checks the port
-const isNamespace = (text: string): boolean => /^[^\s\p{C}]{1,255}$/u.test(text);
 const isActor = (text: string): boolean => /^[^\p{C}]{1,100}$/u.test(text) && text.trim() !== '';
 
 const toAddress = textThat(isAddress, 'a host with its port, such as temporal.example.com:7233');

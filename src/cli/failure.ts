@@ -4,6 +4,7 @@ import { CommanderError } from 'commander';
 import { FaretrailError } from '../domain/errors.js';
 import { PayloadCodecError } from '../sealing/payload-codec.js';
 import { failureBehind, grpcErrorOf, hasCode } from '../temporal/run-errors.js';
+import { TemporalConnectionError } from '../temporal/settings.js';
 import { plain } from './text.js';
 
 /** Exit codes of every command; `interrupted` is what shells expect of Ctrl-C. */
@@ -41,7 +42,10 @@ export interface CliError {
 }
 
 const isNotFound = ({ code }: CliFailure): boolean => notFound.some((one) => one === code);
-const usageCodes = ['ConfigError', 'InvalidInput', 'TemporalSettingsInvalid', 'UnfitDatabase'];
+/** What a person has to correct before it is of use to try again; settings that name nothing usable included. */
+const usageCodes = ['ConfigError', 'InvalidInput', 'NamespaceUnknown', 'CodecPortUnusable', 'UnfitDatabase'];
+const isUsage = (error: FaretrailError): boolean =>
+  usageCodes.includes(error.code) || error instanceof TemporalConnectionError;
 
 /** Every error as one code, one message and one exit code. */
 export function toCliError(error: unknown): CliError {
@@ -53,11 +57,11 @@ export function toCliError(error: unknown): CliError {
   if (error instanceof CliFailure)
     return failed(error.code, error.message, isNotFound(error) ? exitCodes.notFound : exitCodes.failed);
   if (error instanceof FaretrailError && !hasCode(error, 'NoAnswer')) {
-    const isUsage = usageCodes.includes(error.code) && !(error instanceof RunFailed);
-    return failed(error.code, error.message, isUsage ? exitCodes.usage : exitCodes.failed);
+    const isWrong = isUsage(error) && !(error instanceof RunFailed);
+    return failed(error.code, error.message, isWrong ? exitCodes.usage : exitCodes.failed);
   }
   if (error instanceof NamespaceNotFoundError)
-    return failed('NamespaceUnknown', `Temporal knows no namespace "${error.namespace}"; correct TEMPORAL_NAMESPACE`);
+    return failed('NamespaceUnknown', 'TEMPORAL_NAMESPACE: Temporal knows no such namespace', exitCodes.usage);
   if (hasCode(error, 'NoAnswer') || isGrpcDeadlineError(error))
     return failed('NoAnswer', 'Temporal did not answer in time. Try again, or look for the cause: faretrail doctor');
   const answer = grpcErrorOf(error);

@@ -57,8 +57,7 @@ export async function startDesk(options: DeskOptions) {
   try {
     await app.listen({ host: settings.host, port: settings.port });
   } catch (cause) {
-    const where = `${settings.host}, port ${settings.port}`;
-    throw cannotListen('DeskPortUnusable', 'FARETRAIL_DESK_PORT', where, cause);
+    throw cannotListen('DeskPortUnusable', { host: 'FARETRAIL_DESK_HOST', port: 'FARETRAIL_DESK_PORT' }, cause);
   }
   return {
     origin: ownOrigin(),

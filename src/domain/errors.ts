@@ -18,10 +18,21 @@ export class InvalidInput extends FaretrailError<'InvalidInput'> {
   }
 }
 
-/** A server cannot listen at this place, for example since its port is taken. Names the setting. */
-export function cannotListen<Code extends string>(code: Code, setting: string, where: string, cause: unknown) {
+/** Why a server cannot listen, by the code of Node. */
+const listenFaults: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens at this port',
+  EACCES: 'this user may not listen at this port; take one above 1023',
+  EADDRNOTAVAIL: 'this is no address of this machine',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'the name of the host cannot be resolved',
+};
+const aboutHost = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'];
+
+/** A server cannot listen where its settings say, for example since the port is taken. Names the setting to correct. */
+export function cannotListen<Code extends string>(code: Code, at: { host?: string; port: string }, cause: unknown) {
   const why = cause instanceof Error && 'code' in cause ? String(cause.code) : 'no reason given';
-  return new FaretrailError(code, `${setting}: cannot listen at ${where} (${why})`, { cause });
+  const setting = at.host !== undefined && aboutHost.includes(why) ? at.host : at.port;
+  return new FaretrailError(code, `${setting}: ${listenFaults[why] ?? 'cannot listen there'} (${why})`, { cause });
 }
 
 /** The error text of a query that reaches a worker ahead of the workflow task for the latest events; the caller repeats it. */

@@ -1,7 +1,7 @@
 import type { Logger as TemporalLogger } from '@temporalio/common';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import type { LogLevel } from '../config.js';
-import { askedAhead, FaretrailError } from '../domain/errors.js';
+import { askedAhead } from '../domain/errors.js';
 
 export type { Logger } from 'pino';
 
@@ -119,14 +119,4 @@ const isToldToAskAgain = (meta: { error?: Error } | undefined): boolean => meta?
 function withoutTask(meta: object | undefined): object {
   const { task: _, taskEncoded: _encoded, ...shown } = (meta ?? {}) as Record<string | symbol, unknown>;
   return shown;
-}
-
-/** Of errors that name a setting to correct. */
-const settingCodes = ['ConfigError', 'UnfitDatabase'];
-
-/** Ends a process that cannot go on. What a person is to correct is said in plain text; all else is a log line. */
-export function failProcess(error: unknown, process: 'worker' | 'ingress' | 'desk'): never {
-  if (error instanceof FaretrailError) console.error(error.message);
-  else createLogger({ level: 'fatal', process }).fatal({ err: error }, `the ${process} has failed`);
-  return globalThis.process.exit(error instanceof FaretrailError && settingCodes.includes(error.code) ? 2 : 1);
 }

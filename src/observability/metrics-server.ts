@@ -60,7 +60,7 @@ async function listen(server: Server, { port, host, setting }: MetricsServerOpti
     server.listen(host === undefined ? { port } : { port, host });
     await once(server, 'listening');
   } catch (cause) {
-    throw cannotListen('MetricsPortUnusable', setting, String(port), cause);
+    throw cannotListen('MetricsPortUnusable', { port: setting }, cause);
   }
 }
 

@@ -137,7 +137,7 @@ export class EnvReader {
 
   /** A secret kept in a file: one newline at its end is an editor's, not part of the secret. */
   secretFile(name: string, path: string): string | undefined {
-    const kept = this.#textFile(name, path)?.replace(/\r?\n$/, '');
+    const kept = this.textFile(name, path)?.replace(/\r?\n$/, '');
     if (kept === '') return this.refuse(name, 'the file is empty; put the secret in it');
     const stray = kept === undefined ? null : strayIn(kept);
     return stray === null ? kept : this.refuse(name, `the secret in the file ${stray}`);
@@ -146,7 +146,7 @@ export class EnvReader {
   /** The JSON in the file that a variable names. */
   jsonFile(name: string): { json: unknown } | undefined {
     const path = this.text(name);
-    const content = path === undefined ? undefined : this.#textFile(name, path);
+    const content = path === undefined ? undefined : this.textFile(name, path);
     if (content === undefined) return undefined;
     try {
       return { json: readJson(content) };
@@ -156,7 +156,7 @@ export class EnvReader {
   }
 
   /** The text of a file. The path stays out of the problem: a secret may stand there by mistake. */
-  #textFile(name: string, path: string): string | undefined {
+  textFile(name: string, path: string): string | undefined {
     try {
       return this.#readFile(path);
     } catch (error) {

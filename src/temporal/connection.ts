@@ -1,4 +1,5 @@
-import { isIP } from 'node:net';
+import { once } from 'node:events';
+import { connect as connectTcp, isIP } from 'node:net';
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls';
 import { InterceptingCall, type Interceptor, Metadata, status } from '@grpc/grpc-js';
 import {
@@ -10,35 +11,11 @@ import {
   makeGrpcRetryInterceptor,
   type TLSConfig,
 } from '@temporalio/client';
-import type { DataConverter } from '@temporalio/common';
-import { type ClientConnectConfig, loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig';
+import type { ClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnection } from '@temporalio/worker';
-import { FaretrailError } from '../domain/errors.js';
-import { toDataConverter } from '../sealing/data-converter.js';
-import { type Env, EnvReader } from '../settings/env-reader.js';
+import type { Env } from '../settings/env-reader.js';
 import { isGrpc } from './run-errors.js';
-
-export type TemporalConnectionErrorCode =
-  | 'TemporalSettingsInvalid'
-  | 'TemporalUnreachable'
-  | 'TemporalTlsFailed'
-  | 'TemporalRefused';
-
-/**
- * There is no connection to Temporal: its settings cannot be read, nothing answers, one side does not trust the certificate
- * of the other, or it refuses our credentials. The message names the address and the remedy, never an API key. Not for a
- * connection that is lost later.
- */
-export class TemporalConnectionError extends FaretrailError<TemporalConnectionErrorCode> {
-  override readonly name = 'TemporalConnectionError';
-}
-
-export interface TemporalPlace {
-  namespace: string;
-  address: string;
-  /** How payloads are written and read there; for every client and worker. */
-  dataConverter: DataConverter;
-}
+import { defaultAddress, loadTemporalSettings, TemporalConnectionError, type TemporalPlace } from './settings.js';
 
 export interface ConnectOptions {
   /** How long to wait for the first answer. Default 10 s. */
@@ -58,6 +35,7 @@ export async function connectClient(
 ): Promise<TemporalPlace & { client: Client; connection: Connection }> {
   const { connectionOptions, ...place } = loadTemporalSettings(env);
   const { namespace, dataConverter } = place;
+  await reach(place.address, withinMs);
   const connection = Connection.lazy({
     ...connectionOptions,
     channelArgs: directly,
@@ -81,6 +59,7 @@ export async function connectNative(
   const { connectionOptions, ...place } = loadTemporalSettings(env);
   // Loaded here, so that processes without a worker do not load the native library.
   const { NativeConnection } = await import('@temporalio/worker');
+  await reach(place.address, withinMs);
   const attempt = NativeConnection.connect(connectionOptions);
   try {
     return { ...place, connection: await within(attempt, withinMs) };
@@ -88,57 +67,6 @@ export async function connectNative(
     attempt.then((late) => late.close()).catch(() => {}); // the attempt itself cannot be cancelled
     throw await toConnectionError(error, place, connectionOptions);
   }
-}
-
-/** Reads the `TEMPORAL_*` settings; by default `localhost:7233` and namespace `default`. Throws `TemporalConnectionError`. */
-export function loadTemporalSettings(
-  env: Env,
-): TemporalPlace & { connectionOptions: ClientConnectConfig['connectionOptions'] } {
-  // Empty is unset, as everywhere in our settings; the library would connect to the empty address.
-  const overrideEnvVars = Object.fromEntries(
-    Object.entries(env)
-      .filter((entry): entry is [string, string] => Boolean(entry[1]))
-      .map(([name, value]) => [name, /^TEMPORAL_TLS_\w+_DATA$/.test(name) ? withLineEnds(value) : value]),
-  );
-  const dataConverter = loadDataConverter(env);
-  const { connectionOptions, namespace } = loadConnectConfig(overrideEnvVars);
-  const address = connectionOptions.address || 'localhost:7233';
-  return {
-    connectionOptions: { ...connectionOptions, address },
-    namespace: namespace || 'default',
-    address,
-    dataConverter,
-  };
-}
-
-/** Files of environment variables hold one line each, so the line ends of PEM come as `\\n` in letters. */
-const withLineEnds = (pem: string): string => pem.replaceAll(/(?:\\r)?\\n/g, '\n');
-
-function loadConnectConfig(overrideEnvVars: Record<string, string>): ClientConnectConfig {
-  try {
-    const profile = loadClientConfigProfile({ overrideEnvVars });
-    const { clientCert, clientKey } = profile.tls ?? {};
-    // The library would ignore one without the other, and the server would refuse us without saying why.
-    if (!clientCert !== !clientKey)
-      throw new Error('a client certificate needs its key, and a key its certificate: set both TEMPORAL_TLS_CLIENT_*');
-    return toClientOptions(profile);
-  } catch (error) {
-    // First line only and no cause: a parse error goes on with the lines of the file, which may hold the API key.
-    const [reason] = error instanceof Error ? error.message.split('\n') : [];
-    throw new TemporalConnectionError(
-      'TemporalSettingsInvalid',
-      `the TEMPORAL_* variables or the profile file they name cannot be used: ${reason ?? 'no reason given'}`,
-    );
-  }
-}
-
-function loadDataConverter(env: Env): DataConverter {
-  const read = new EnvReader(env);
-  const encryption = read.payloadEncryption();
-  // The library takes each value as it is; certificates and keys as text have lines.
-  for (const name of Object.keys(env)) if (/^TEMPORAL_(?!.*_DATA$)/.test(name)) read.text(name);
-  if (read.problems.length > 0) throw new TemporalConnectionError('TemporalSettingsInvalid', read.problems.join('\n'));
-  return toDataConverter(encryption);
 }
 
 async function within<T>(attempt: Promise<T>, ms: number): Promise<T> {
@@ -153,25 +81,52 @@ async function within<T>(attempt: Promise<T>, ms: number): Promise<T> {
   }
 }
 
+/** Host and port of an address; without a port, Temporal's own. */
+function partsOf(address: string): { host: string; port: number } {
+  const { hostname, port } = new URL(`tcp://${address}`);
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 7233) };
+}
+
+/** Fails at once where no connection is possible: the libraries would try until the deadline, and tell no reason. */
+async function reach(address: string, withinMs: number): Promise<void> {
+  const socket = connectTcp(partsOf(address));
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(withinMs) });
+  } catch (error) {
+    throw unreachable(address, error);
+  } finally {
+    socket.destroy();
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'the name of the host cannot be resolved',
+};
+
+function unreachable(address: string, cause: unknown): TemporalConnectionError {
+  const { code = '' } = cause as NodeJS.ErrnoException;
+  const why = reasons[code] ?? 'Temporal does not answer there';
+  const where = address === defaultAddress ? `${why} (${defaultAddress}, the default)` : why;
+  const remedy = 'start Temporal (npm start does), or correct TEMPORAL_ADDRESS and TEMPORAL_TLS';
+  return new TemporalConnectionError('TemporalUnreachable', `TEMPORAL_ADDRESS: ${where}; ${remedy}`, { cause });
+}
+
 async function toConnectionError(
   cause: unknown,
-  { address, namespace }: TemporalPlace,
+  { address }: TemporalPlace,
   { tls }: ClientConnectConfig['connectionOptions'],
 ): Promise<TemporalConnectionError> {
   if (isGrpc(cause, 'PERMISSION_DENIED', 'UNAUTHENTICATED'))
     return new TemporalConnectionError(
       'TemporalRefused',
-      `Temporal at ${address} refuses us (namespace "${namespace}"); check TEMPORAL_API_KEY or the client certificate`,
+      'TEMPORAL_API_KEY: Temporal refuses us; check it or the client certificate, and TEMPORAL_NAMESPACE',
       { cause },
     );
   const fault = await findTlsFault(address, tls, cause);
-  if (fault !== undefined)
-    return new TemporalConnectionError('TemporalTlsFailed', `Temporal at ${address}: ${fault}`, { cause });
-  return new TemporalConnectionError(
-    'TemporalUnreachable',
-    `Temporal at ${address} cannot be reached; start it (npm start does), or correct TEMPORAL_ADDRESS and TEMPORAL_TLS`,
-    { cause },
-  );
+  if (fault === undefined) return unreachable(address, cause);
+  return new TemporalConnectionError('TemporalTlsFailed', `Temporal at TEMPORAL_ADDRESS: ${fault}`, { cause });
 }
 
 /** A call that ends as it starts. */
@@ -284,13 +239,12 @@ function findTlsFault(address: string, tls: ConnectionOptions['tls'], cause: unk
 }
 
 function toTlsOptions(address: string, tls: TLSConfig): TlsOptions {
-  const { hostname, port } = new URL(`tcp://${address}`);
-  const host = hostname.replace(/^\[|\]$/g, '');
+  const { host, port } = partsOf(address);
   const servername = tls.serverNameOverride ?? host;
   const { serverRootCACertificate: ca, clientCertPair } = tls;
   return {
     host,
-    port: Number(port),
+    port,
     ALPNProtocols: ['h2'],
     ...(isIP(servername) ? {} : { servername }),
     ...(ca ? { ca: Buffer.from(ca) } : {}),

@@ -57,7 +57,7 @@ async function list(services: SearchAttributeServices, namespace: string): Promi
     return reply.customAttributes ?? {};
   } catch (error) {
     if (isDenial(error)) return 'denied';
-    throw toNamespaceError(error, namespace);
+    throw toNamespaceError(error);
   }
 }
 
@@ -92,7 +92,7 @@ async function checkByQuery(services: SearchAttributeServices, namespace: string
       );
     } catch (error) {
       if (isDenial(error)) return false;
-      if (!isGrpc(error, 'INVALID_ARGUMENT')) throw toNamespaceError(error, namespace);
+      if (!isGrpc(error, 'INVALID_ARGUMENT')) throw toNamespaceError(error);
       missing.push(one);
     }
   }
@@ -125,11 +125,11 @@ function missingError(namespace: string, missing: readonly Wanted[], cause?: unk
 
 const nameFlags = (mistyped: readonly Wanted[]): string => mistyped.map(({ name }) => `--name ${name}`).join(' ');
 
-function toNamespaceError(error: unknown, namespace: string): unknown {
+function toNamespaceError(error: unknown): unknown {
   if (!isGrpc(error, 'NOT_FOUND')) return error;
   return new SearchAttributesError(
     'NamespaceUnknown',
-    `Temporal knows no namespace "${namespace}"; correct TEMPORAL_NAMESPACE or run: temporal operator namespace create --namespace ${namespace}`,
+    'TEMPORAL_NAMESPACE: Temporal knows no such namespace; correct it, or run: temporal operator namespace create --namespace NAME',
     { cause: error },
   );
 }

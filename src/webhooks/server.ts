@@ -57,8 +57,8 @@ export async function startIngressServer(options: IngressServerOptions) {
   try {
     await app.listen({ host: options.host, port: options.port });
   } catch (cause) {
-    const where = `${options.host}, port ${options.port}`;
-    throw cannotListen('IngressPortUnusable', 'FARETRAIL_INGRESS_PORT', where, cause);
+    const at = { host: 'FARETRAIL_INGRESS_HOST', port: 'FARETRAIL_INGRESS_PORT' };
+    throw cannotListen('IngressPortUnusable', at, cause);
   }
   return {
     port: (app.server.address() as AddressInfo).port,

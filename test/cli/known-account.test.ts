@@ -67,11 +67,11 @@ describe.each(Object.keys(starting))('%s', (command) => {
     ['where the settings know no account', [], nowhere],
   ])('goes on %s', async (_how, more, env) => {
     const run = await runHere([...typed(command, 'partne'), ...more], env);
-    expect(run).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('cannot be reached') });
+    expect(run).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('nothing listens there') });
   });
 
   it('goes on with an account that they know', async () => {
     const run = await runHere(typed(command, 'acme-berlin'), known);
-    expect(run).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('cannot be reached') });
+    expect(run).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('nothing listens there') });
   });
 });

@@ -1,9 +1,10 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { toDurationMs } from '../../src/cli/arguments.js';
 import { createContext } from '../../src/cli/command.js';
 import { FaretrailError } from '../../src/domain/errors.js';
-import type { Env } from '../../src/settings/env-reader.js';
 import { newRide } from '../dev/sandbox/booking-calls.js';
 import { jsonFile, textFile } from '../support/json-file.js';
 import { type CliRun, fakeProcess, nowhere, runHere } from './fake-process.js';
@@ -113,16 +114,28 @@ it('a duration is a number with its unit, and anything else is refused by name',
 });
 
 describe('--address and --namespace', () => {
-  const profile = textFile('[profile.default]\naddress = "127.0.0.1:2"\nnamespace = "of-profile"\n');
-  const listAt = async (env: Env, ...argv: string[]) =>
-    (await runHere(['order', 'list', ...argv], env, { connectWithinMs: 300 })).stderr;
+  /** Which of three servers a list reaches: that of the profile, of the variable, or of the option. */
+  async function reachedWith(...given: ('variable' | 'option')[]): Promise<string[]> {
+    const reached = new Set<string>();
+    const listen = async (name: string) => {
+      const server = createServer((socket) => socket.destroy()).on('connection', () => reached.add(name));
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      onTestFinished(() => void server.close());
+      return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    };
+    const TEMPORAL_CONFIG_FILE = textFile(`[profile.default]\naddress = "${await listen('profile')}"\n`);
+    const TEMPORAL_ADDRESS = given.includes('variable') ? await listen('variable') : '';
+    const options = given.includes('option') ? ['--address', await listen('option')] : [];
+    const env = { TEMPORAL_CONFIG_FILE, TEMPORAL_ADDRESS };
+    await runHere(['order', 'list', ...options], env, { connectWithinMs: 300 });
+    return [...reached];
+  }
 
   it('override the environment and the profile', async () => {
-    const fromProfile = { TEMPORAL_CONFIG_FILE: profile };
-    expect(await listAt(fromProfile)).toContain('Temporal at 127.0.0.1:2 cannot be reached');
-    for (const env of [fromProfile, { ...fromProfile, TEMPORAL_ADDRESS: '127.0.0.1:3' }]) {
-      expect(await listAt(env, '--address', '127.0.0.1:1')).toContain('Temporal at 127.0.0.1:1 cannot be reached');
-    }
+    expect(await reachedWith()).toEqual(['profile']);
+    expect(await reachedWith('variable')).toEqual(['variable']);
+    expect(await reachedWith('option')).toEqual(['option']);
+    expect(await reachedWith('variable', 'option')).toEqual(['option']);
   });
 
   it('stand in the commands that a hint names', () => {
@@ -145,10 +158,10 @@ describe('the settings', () => {
     expect(stderr).not.toMatch(/quickly|my-key/);
   });
 
-  it('that name an address without a server end a command with 1 and one line that names the remedy', async () => {
+  it('that name an address without a server end a command with 2 and one line that names the remedy', async () => {
     const { exitCode, stdout, stderr } = await runHere(['order', 'show', 'partner', '42']);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(stderr).toMatch(/^error: Temporal at 127\.0\.0\.1:1 cannot be reached; .*TEMPORAL_ADDRESS.*\n$/);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(/^error: TEMPORAL_ADDRESS: nothing listens there; start Temporal .*\n$/);
   });
 
   it('show a stack only at the log level debug', async () => {

@@ -313,11 +313,14 @@ it('a message without argument takes nothing else, and what cannot be decoded is
 
 it('an error has a name, a code and a cause', () => {
   const cause = Object.assign(new Error('in use'), { code: 'EADDRINUSE' });
-  const error = cannotListen('CannotListen', 'PORT', '127.0.0.1:80', cause);
+  const at = { host: 'HOST', port: 'PORT' };
+  const error = cannotListen('CannotListen', at, cause);
   expect(error).toMatchObject({ name: 'FaretrailError', code: 'CannotListen', cause });
-  expect(error.message).toBe('PORT: cannot listen at 127.0.0.1:80 (EADDRINUSE)');
+  expect(error.message).toBe('PORT: another program listens at this port (EADDRINUSE)');
+  const unknownHost = Object.assign(new Error('why'), { code: 'ENOTFOUND' });
+  expect(cannotListen('C', at, unknownHost).message).toBe('HOST: there is no such host (ENOTFOUND)');
   for (const other of ['why', new Error('why')])
-    expect(cannotListen('C', 'PORT', 'here', other).message).toBe('PORT: cannot listen at here (no reason given)');
+    expect(cannotListen('C', at, other).message).toBe('PORT: cannot listen there (no reason given)');
   expect(new InvalidInput('no', { cause })).toMatchObject({ name: 'InvalidInput', code: 'InvalidInput', cause });
 });
 

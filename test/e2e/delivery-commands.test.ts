@@ -9,7 +9,7 @@ import type { ParkedDeliveryInput } from '../../src/domain/parked.js';
 import { followOrderId, parkedDeliveryId, subscriptionId } from '../../src/domain/workflow-ids.js';
 import { parseKeyRing } from '../../src/sealing/key-ring.js';
 import { createSealer } from '../../src/sealing/sealer.js';
-import { loadTemporalSettings } from '../../src/temporal/connection.js';
+import { loadTemporalSettings } from '../../src/temporal/settings.js';
 import { sealContent } from '../../src/webhooks/raw-delivery.js';
 import { runHere } from '../cli/fake-process.js';
 import { type WorkerEnv, workerEnv } from '../support/accounts.js';

@@ -90,7 +90,7 @@ it('the metrics server knows no other page and changes nothing', async () => {
 
 it('the metrics server names the setting when its port is taken', async () => {
   const { server } = await start();
-  const message = `FARETRAIL_METRICS_PORT: cannot listen at ${server.port} (EADDRINUSE)`;
+  const message = 'FARETRAIL_METRICS_PORT: another program listens at this port (EADDRINUSE)';
   await expect(start({ port: server.port })).rejects.toMatchObject({ code: 'MetricsPortUnusable', message });
 });
 

@@ -159,9 +159,9 @@ describe('tokens and the doctor', () => {
 
   it('name a namespace that does not exist', async () => {
     const elsewhere = { TEMPORAL_NAMESPACE: 'no-such-place' };
-    const fault = expect.stringMatching(/^FAIL {2}Temporal .*"no-such-place"; correct TEMPORAL_NAMESPACE/m);
+    const fault = expect.stringMatching(/^FAIL {2}Temporal .*TEMPORAL_NAMESPACE: Temporal knows no such namespace/m);
     expect(await here(['doctor'], elsewhere)).toMatchObject({ exitCode: 1, stdout: fault });
-    expect(await here(['order', 'list'], elsewhere)).toMatchObject({ exitCode: 1 });
+    expect(await here(['order', 'list'], elsewhere)).toMatchObject({ exitCode: 2 });
   });
 });
 

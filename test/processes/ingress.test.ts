@@ -186,16 +186,16 @@ describe('an ingress that cannot start', () => {
     expect(output).toMatch(/FARETRAIL_WEBHOOK_KEYS: [\s\S]*FARETRAIL_INGRESS_PORT: [\s\S]*FARETRAIL_ACCOUNTS_FILE: /);
   });
 
-  it('says that its port is taken and ends with 1', async () => {
+  it('says that its port is taken and ends with 2', async () => {
     const { port } = new URL((await start()).url);
     const other = { FARETRAIL_INGRESS_PORT: port, FARETRAIL_JOURNAL_DIR: join(folder, 'other') };
-    const taken = `FARETRAIL_INGRESS_PORT: cannot listen at 127.0.0.1, port ${port} (EADDRINUSE)`;
-    const ended = { code: 1, output: expect.stringContaining(taken) };
+    const taken = 'FARETRAIL_INGRESS_PORT: another program listens at this port (EADDRINUSE)';
+    const ended = { code: 2, output: expect.stringContaining(taken) };
     expect(await runIngressProcess({ ...env, ...other })).toMatchObject(ended);
   });
 
-  it('says that its journal cannot be used, or is in use, and ends with 1', async () => {
-    const named = { code: 1, output: expect.stringContaining('FARETRAIL_JOURNAL_DIR: ') };
+  it('says that its journal cannot be used, or is in use, and ends with 2', async () => {
+    const named = { code: 2, output: expect.stringContaining('FARETRAIL_JOURNAL_DIR: ') };
     const belowAFile = join(textFile(''), 'journal');
     expect(await runIngressProcess({ ...env, FARETRAIL_JOURNAL_DIR: belowAFile })).toMatchObject(named);
     await start();

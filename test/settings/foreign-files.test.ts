@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.js';
-import { loadTemporalSettings } from '../../src/temporal/connection.js';
+import { loadTemporalSettings } from '../../src/temporal/settings.js';
 import { runHere } from '../cli/fake-process.js';
 import { encodedKey, partnerEnv, problemsOf } from './env.js';
 

@@ -8,12 +8,8 @@ import { connect as connectTls, createServer as createTlsServer } from 'node:tls
 import { inspect } from 'node:util';
 import { Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import {
-  connectClient,
-  connectNative,
-  loadTemporalSettings,
-  promptConnectionOptions,
-} from '../../src/temporal/connection.js';
+import { connectClient, connectNative, promptConnectionOptions } from '../../src/temporal/connection.js';
+import { loadTemporalSettings } from '../../src/temporal/settings.js';
 import { encodedKey } from '../settings/env.js';
 import { createAuthority } from '../support/server/certificates.js';
 
@@ -49,7 +45,7 @@ describe('Temporal settings', () => {
     writeFileSync(file, 'hidden-value');
     for (const [end, value] of Object.entries({ PATH: file, DATA: 'hidden-value' })) {
       const half = { ...noFile, [`TEMPORAL_TLS_CLIENT_${part}_${end}`]: value };
-      expect(() => loadTemporalSettings(half)).toThrow(/^(?!.*hidden).*set both TEMPORAL_TLS_CLIENT_\*/);
+      expect(() => loadTemporalSettings(half)).toThrow(/^(?!.*hidden).*TEMPORAL_TLS_CLIENT_/s);
     }
   });
 
@@ -88,7 +84,9 @@ describe('Temporal settings', () => {
   });
 
   it('name a profile that does not exist', () => {
-    expect(() => loadTemporalSettings({ ...noFile, TEMPORAL_PROFILE: 'staging' })).toThrow(/staging/);
+    expect(() => loadTemporalSettings({ ...noFile, TEMPORAL_PROFILE: 'staging' })).toThrow(
+      /^(?!.*staging).*TEMPORAL_PROFILE: there is no such profile/s,
+    );
   });
 });
 
@@ -104,15 +102,15 @@ describe.each(Object.entries({ client: connectClient, worker: connectNative }))(
       const error = await connect(env, { withinMs: 300 }).catch((refusal: unknown) => refusal);
       silent.close();
       expect(performance.now() - started, 'its own deadline is 10 s').toBeLessThan(8_000);
-      const message = expect.stringContaining(`${address} cannot be reached`);
+      const message = expect.stringContaining('TEMPORAL_ADDRESS: Temporal does not answer there');
       expect(error).toMatchObject({ code: 'TemporalUnreachable', message });
       expect(inspect(error)).not.toContain('hidden-value');
     });
 
-    it('names the address where nothing listens', async () => {
+    it('names the setting where nothing listens', async () => {
       await expect(connect({ ...noFile, TEMPORAL_ADDRESS: '127.0.0.1:1' }, { withinMs: 300 })).rejects.toMatchObject({
         code: 'TemporalUnreachable',
-        message: expect.stringContaining('127.0.0.1:1 '),
+        message: expect.stringMatching(/^TEMPORAL_ADDRESS: nothing listens there; start Temporal/),
       });
     });
 
@@ -131,7 +129,9 @@ describe.each(Object.entries({ client: connectClient, worker: connectNative }))(
         const proxy = `http://127.0.0.1:${await listen('proxy', '127.0.0.1')}`;
         for (const name of ['https_proxy', 'http_proxy', 'grpc_proxy', 'HTTPS_PROXY']) vi.stubEnv(name, proxy);
         onTestFinished(() => void vi.unstubAllEnvs());
-        await expect(connect({ ...noFile, TEMPORAL_ADDRESS }, { withinMs: 300 })).rejects.toThrow('cannot be reached');
+        await expect(connect({ ...noFile, TEMPORAL_ADDRESS }, { withinMs: 300 })).rejects.toThrow(
+          'Temporal does not answer',
+        );
         expect(new Set(reached)).toEqual(new Set(['temporal']));
       },
     );

@@ -80,7 +80,7 @@ it.each<[string, FakeServer, number | string, string | RegExp]>([
   ['an attribute of another type', { list: mistyped }, 'SearchAttributesMistyped', remove],
   ['attributes that the worker may not register', { list: listing({}) }, 'SearchAttributesMissing', create],
   ['attributes that a query does not know', { count: rejects(3) }, 'SearchAttributesMissing', create],
-  ['a namespace that does not exist', { list: rejects(5) }, 'NamespaceUnknown', 'namespace create --namespace rides'],
+  ['a namespace that does not exist', { list: rejects(5) }, 'NamespaceUnknown', 'namespace create --namespace NAME'],
   ['an error that says nothing about them', { list: rejects(14) }, 14, 'code 14'],
 ])('the check fails with the remedy for %s', async (_, server, code, remedy) => {
   await expect(check(server)).rejects.toMatchObject({ code });

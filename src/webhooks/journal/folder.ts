@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, open, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RootDatabase } from 'lmdb';
 import { FaretrailError } from '../../domain/errors.js';
@@ -44,13 +44,21 @@ const fullDiskCodes: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
  */
 export async function prepareFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
     await tryToWrite(join(folder, 'probe'));
   } catch (error) {
     const isFull = fullDiskCodes.includes((error as NodeJS.ErrnoException).code);
     if (!isFull || !(await hasJournal(folder))) throw unusable(reasonOf(error));
   }
   await checkFile(join(folder, 'data.mdb'));
+}
+
+/** With its parents. Node would try for ever to make all of them at once where the system refuses the last (as in /proc). */
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(dirname(resolve(folder)), { recursive: true, mode: 0o700 });
+  await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
 }
 
 /** LMDB needs no room to open its two files if both exist. */

@@ -1,0 +1,189 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { nodeArgs } from '../../dev/stack/run/node-args.js';
+import { projectRoot } from '../../dev/stack/temporal/project-root.js';
+import { type SettingKind, settings } from '../../src/settings/list.js';
+import { textFile } from '../support/json-file.js';
+import { useFleet } from '../support/worker/fleet.js';
+
+type Env = Record<string, string>;
+const programs = {
+  worker: nodeArgs('worker'),
+  ingress: nodeArgs('ingress'),
+  desk: nodeArgs('desk'),
+  commands: [join(projectRoot, 'dist/src/starter.js'), 'order', 'list'],
+  codec: [join(projectRoot, 'dist/src/starter.js'), 'codec'],
+} as const;
+type Program = keyof typeof programs;
+
+const fleet = useFleet(0);
+const newKey = () => `k1:${randomBytes(32).toString('base64url')}`;
+const newFolder = () => mkdtempSync(join(tmpdir(), 'faretrail-starts-'));
+
+/** With these every program starts, and goes on until it is stopped; a command ends. */
+const goodEnv = (): Env => ({
+  ...fleet.env,
+  ...{ TEMPORAL_ADDRESS: inject('temporalAddress'), FARETRAIL_LOG_LEVEL: 'info' },
+  ...{ FARETRAIL_WEBHOOK_KEYS: newKey(), FARETRAIL_PAYLOAD_KEYS: newKey(), FARETRAIL_JOURNAL_DIR: newFolder() },
+  ...{ FARETRAIL_INGRESS_PORT: '0', FARETRAIL_DESK_PORT: '0', FARETRAIL_CODEC_PORT: '0' },
+});
+/** Only the desk cannot do without. Nothing listens there. */
+const storeEnv = { FARETRAIL_STORE_URL: 'postgresql://user:password@127.0.0.1:1/rides' };
+const isUp = /"msg":"\w+ started"|codec endpoint http/;
+
+/** Starts a program, stops it once it is up, and gives how it ended. `user`: a number that has no name. */
+async function start(program: Program, env: Env, user?: number) {
+  const own = program === 'desk' ? { ...goodEnv(), ...storeEnv } : goodEnv();
+  const { PATH = '', HOME = '' } = process.env;
+  const child: ChildProcess = spawn(process.execPath, programs[program], {
+    cwd: tmpdir(),
+    env: { PATH, HOME, TZ: 'UTC', ...own, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(user === undefined ? {} : { uid: user, gid: user }),
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      if (isUp.test(output)) child.kill('SIGTERM');
+    });
+  await once(child, 'close');
+  return { code: child.exitCode, output };
+}
+
+const marked = 'marked-value';
+let takenPort = '';
+const holder = createServer();
+beforeAll(async () => {
+  await once(holder.listen(0), 'listening');
+  takenPort = String((holder.address() as AddressInfo).port);
+});
+afterAll(() => holder.close());
+
+/** Root may write everywhere but in a file system that takes no folders. */
+function unwritableFolder(): string {
+  if (process.getuid?.() === 0) return join('/proc', marked);
+  const folder = newFolder();
+  chmodSync(folder, 0o555);
+  return join(folder, marked);
+}
+
+/** What the place behind a setting may be, by its kind: each passes the check of its form. */
+const places: Partial<Record<SettingKind, Record<string, () => string>>> = {
+  port: { 'a taken port': () => takenPort },
+  host: { 'a host without DNS': () => `${marked}.invalid`, 'an address of another machine': () => '192.0.2.1' },
+  address: {
+    'a host without DNS': () => `${marked}.invalid:7233`,
+    'a port where nothing listens': () => '127.0.0.1:1',
+  },
+  folder: {
+    'a file': () => textFile(marked),
+    'a folder that cannot be written': unwritableFolder,
+  },
+};
+
+/** Which program listens, writes or connects there when it starts. An ingress and a desk do without Temporal. */
+const usedBy: Readonly<Record<string, readonly Program[]>> = {
+  FARETRAIL_INGRESS_PORT: ['ingress'],
+  FARETRAIL_INGRESS_METRICS_PORT: ['ingress'],
+  FARETRAIL_INGRESS_HOST: ['ingress'],
+  FARETRAIL_JOURNAL_DIR: ['ingress'],
+  FARETRAIL_METRICS_PORT: ['worker'],
+  FARETRAIL_DESK_PORT: ['desk'],
+  FARETRAIL_DESK_HOST: ['desk'],
+  FARETRAIL_CODEC_PORT: ['codec'],
+  FARETRAIL_CODEC_HOST: ['codec'],
+  TEMPORAL_ADDRESS: ['worker', 'commands'],
+};
+/** What another host than the loopback address needs. */
+const signIn = {
+  FARETRAIL_DESK_ISSUER: 'https://provider.example',
+  FARETRAIL_DESK_URL: 'https://desk.example',
+  FARETRAIL_DESK_CLIENT_ID: 'desk',
+  FARETRAIL_DESK_CLIENT_SECRET: 'desk-secret',
+  FARETRAIL_CODEC_TOKEN: 'a'.repeat(40),
+};
+
+const rows = Object.entries(settings).flatMap(([name, { kind }]) =>
+  Object.entries(places[kind] ?? {}).flatMap(([what, value]) =>
+    (usedBy[name] ?? []).map((program) => ({ name, what, program, value })),
+  ),
+);
+
+describe.concurrent('a program whose setting names a place that is of no use', () => {
+  it('is tried with each setting that names one', () => {
+    const named = Object.entries(settings).filter(([, { kind }]) => kind in places);
+    expect(Object.keys(usedBy).sort()).toEqual(named.map(([name]) => name).sort());
+  });
+
+  it.each(rows)('ends with 2 and the name of the setting: $program, $name, $what', async ({ name, program, value }) => {
+    const given = value();
+    const more = name.endsWith('_HOST') ? signIn : {};
+    const { code, output } = await start(program, { ...more, [name]: given });
+    expect({ code, output }).toEqual({ code: 2, output: expect.stringMatching(new RegExp(`^(error: )?${name}: `)) });
+    expect(output).not.toMatch(/\n\s+at /);
+    if (name !== 'TEMPORAL_ADDRESS' || given.includes(marked)) expect(output).not.toContain(given);
+  });
+});
+
+describe.concurrent('a user without a name', () => {
+  const isRoot = process.getuid?.() === 0; // only root can become another user
+  it.skipIf(!isRoot).each(Object.keys(programs) as Program[])('starts and stops the %s', async (program) => {
+    const { TEST_PARTNER_SECRET = '' } = fleet.env;
+    const env = {
+      FARETRAIL_ACCOUNTS_FILE: '', // in a folder of this user
+      FARETRAIL_PARTNER_BASE_URL: fleet.sandbox.url,
+      FARETRAIL_PARTNER_CLIENT_ID: 'partner',
+      FARETRAIL_PARTNER_CLIENT_SECRET: TEST_PARTNER_SECRET,
+      FARETRAIL_JOURNAL_DIR: 'off',
+    };
+    const { code, output } = await start(program, env, 12_345);
+    expect({ code, output }).toEqual({ code: 0, output: expect.any(String) });
+  });
+});
+
+describe.concurrent('worker, ingress and desk', () => {
+  it.each(['worker', 'ingress', 'desk'] as const)('say what they are: %s --help', async (name) => {
+    const help = spawn(process.execPath, [...programs[name], '--help'], { env: { PATH: process.env.PATH } });
+    let output = '';
+    help.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    await once(help, 'close');
+    expect(help.exitCode).toBe(0);
+    expect(output).toMatch(
+      new RegExp(`^Usage: npm run ${name}\n[\\s\\S]*TEMPORAL_ADDRESS .*[\\s\\S]*docs/reference/settings`),
+    );
+  });
+
+  it.each(['worker', 'ingress', 'desk'] as const)('stop in order when npm is stopped: npm run %s', async (name) => {
+    const { PATH = '', HOME = '' } = process.env;
+    const env = { PATH, HOME, ...goodEnv(), ...storeEnv };
+    if (name !== 'desk') Reflect.deleteProperty(env, 'FARETRAIL_STORE_URL');
+    const npm = spawn('npm', ['run', '--silent', name], { cwd: projectRoot, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    npm.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      if (output.includes(`"msg":"${name} started"`) && !npm.killed) npm.kill('SIGTERM');
+    });
+    await once(npm, 'close'); // node has closed its output, too
+    expect(output).toMatch(new RegExp(`"msg":"${name} stopped`));
+  });
+
+  it('stop in order by the Ctrl-C that npm passes on to them once more', async () => {
+    const child = spawn(process.execPath, programs.ingress, { env: { PATH: process.env.PATH, ...goodEnv() } });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      if (!output.includes('"msg":"ingress started"') || child.killed) return;
+      child.kill('SIGINT');
+      child.kill('SIGINT');
+    });
+    await once(child, 'close');
+    expect({ code: child.exitCode, output }).toEqual({ code: 0, output: expect.stringContaining('ingress stopped') });
+  });
+});
