@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import { checkStore } from '../../src/cli/doctor.js';
 import { createReads } from '../../src/desk/reads.js';
 import { toOrderId } from '../../src/domain/keys.js';
@@ -58,6 +61,8 @@ const conditions = {
     `alter database ${name} set default_transaction_isolation = serializable`,
   'of a hostile search_path': (name: string) => `alter database ${name} set search_path = evil, public, pg_catalog;
     create schema evil; create table evil.called (); set search_path = pg_catalog; ${shadows('evil')}`,
+  'with another user, who may create in public': (name: string) =>
+    `grant create on schema public to mallory; set role mallory; set search_path = pg_catalog; ${shadows('public')}; select '${name}'`,
   'of other habits': (name: string) => `alter database ${name} set standard_conforming_strings = off;
     alter database ${name} set bytea_output = escape; alter database ${name} set lock_timeout = '1ms';
     alter database ${name} set client_encoding = 'LATIN1'; alter database ${name} set synchronous_commit = off`,
@@ -65,10 +70,11 @@ const conditions = {
 type Condition = keyof typeof conditions;
 const all = Object.keys(conditions) as Condition[];
 
-/** Each condition, and all at once; every set of them in the long variant. */
-const sets: Condition[][] = isLong
-  ? Array.from({ length: 2 ** all.length }, (_, bits) => all.filter((_one, n) => (bits >> n) & 1))
-  : [[], ...all.map((one) => [one]), all];
+const pairs = all.flatMap((one, n) => all.slice(n + 1).map((other) => [one, other]));
+/** Each condition, and all at once; each two of them in the long variant. */
+const sets: Condition[][] = [[], ...all.map((one) => [one]), ...(isLong ? pairs : []), all];
+
+beforeAll(() => postgres.sql('postgres', 'create role mallory'));
 
 let databases = 0;
 /** A database with these conditions, in which a tenth of the changes were recorded before it was moved. */
@@ -198,4 +204,41 @@ it('the doctor names positions that begin again, and those of a role that may no
   );
   expect(await checkStore(postgres.urlOf(name))).toMatchObject({ result: 'warned', message: named });
   expect(await checkStore(ofWriter)).toMatchObject({ result: 'ok' });
+});
+
+it('tables that an earlier release made call nothing of another user any more', async () => {
+  const { name } = await database('UTF8', ['with another user, who may create in public']);
+  const files = ['0001-tables', '0002-recording', '0003-lock-timeout', '0004-desk', '0005-prices'];
+  const texts = files.map((file) => readFileSync(join(projectRoot, `src/store/migrations/${file}.sql`), 'utf8'));
+  await postgres.sql(
+    name,
+    `create schema faretrail; create table faretrail.migrations (id serial, name text, run_on timestamp not null);
+    ${texts.join('\n')}; insert into faretrail.migrations (name, run_on) select unnest('{${files}}'::text[]), now()`,
+  );
+  const record = `select faretrail.record_changes('${JSON.stringify([rideOf('ride-1')])}')`;
+  await expect(postgres.sql(name, record), 'as it was: a function of mallory gives the position').rejects.toThrow(
+    /null/,
+  );
+  const store = openStore(postgres.urlOf(name));
+  await store.record(rideOf('ride-2'));
+  await store.close();
+  await postgres.sql(name, record);
+  expect(await postgres.sql(name, 'select * from public.called')).toEqual([]);
+  expect(await postgres.sql(name, 'select request_id from faretrail.rides order by position')).toMatchObject([
+    { request_id: 'ride-2' },
+    { request_id: 'ride-1' },
+  ]);
+});
+
+const rideOf = (requestId: string): StoredChange => ({
+  ...{ run: requestId, notice: 1, at: new Date(0).toISOString(), type: 'ride.changed' },
+  change: {
+    account,
+    requestId,
+    orderId: null,
+    stage: 'requesting',
+    outcome: null,
+    failure: null,
+    attention: null,
+  } as never,
 });
