@@ -1,10 +1,9 @@
 import type { LookupFunction } from 'node:net';
-import { promisify } from 'node:util';
-import { brotliDecompress, unzip } from 'node:zlib';
 import { Agent, buildConnector, type Dispatcher, errors, type FormData } from 'undici';
 import { monotonicMs } from '../clock.js';
 import { readIncomingJson } from '../contracts/json.js';
 import { InvalidInput } from '../domain/errors.js';
+import { unpack } from '../unpacking.js';
 import { userAgent } from '../version.js';
 import { type GarbledCode, RideApiGarbled, RideApiUnreachable } from './errors.js';
 import { type ServiceProxy, throughProxy } from './proxy.js';
@@ -212,16 +211,6 @@ function toNetworkError(error: unknown, origin: string, isSent = true): Error {
   return new RideApiUnreachable(isSent ? 'CONNECTION_LOST' : 'NO_CONNECTION', origin, systemCode);
 }
 
-type Unpack = (packed: Uint8Array, limit: { maxOutputLength: number }) => Promise<Uint8Array>;
-
-/** RFC 9110 section 8.4.1. Requests ask for none of these; a proxy may pack an answer all the same. */
-const unpackers: Readonly<Record<string, Unpack>> = {
-  gzip: promisify(unzip) as Unpack,
-  'x-gzip': promisify(unzip) as Unpack,
-  deflate: promisify(unzip) as Unpack,
-  br: promisify(brotliDecompress) as Unpack,
-};
-
 /** Reads the body of an answer: undefined when there is none, and when an error came with anything but clear JSON. Of a success
  *  throws `RideApiGarbled`, or `RideApiUnreachable` when it broke off. `maxBytes` holds before and after unpacking. */
 async function readBody(
@@ -235,10 +224,9 @@ async function readBody(
     const packed = await body.bytes().catch((error: unknown) => {
       throw toNetworkError(error, origin);
     });
-    const coding = String(headers['content-encoding'] ?? '')
-      .trim()
-      .toLowerCase();
-    const bytes = packed.length === 0 ? packed : await unpacked(packed, coding, maxBytes, garbled);
+    const coding = [headers['content-encoding']].flat().join();
+    const bytes = await unpack(Buffer.from(packed.buffer, packed.byteOffset, packed.length), coding, maxBytes);
+    if (typeof bytes === 'string') throw garbled(bytes === 'tooLarge' ? 'TOO_LARGE' : 'ENCODING');
     if (isBlank(bytes)) return undefined;
     const read = readIncomingJson(bytes);
     if (!read) throw garbled('NOT_JSON');
@@ -249,20 +237,6 @@ async function readBody(
     if (isSuccess) throw error;
     return undefined;
   }
-}
-
-function unpacked(
-  packed: Uint8Array,
-  coding: string,
-  maxOutputLength: number,
-  garbled: (code: GarbledCode) => RideApiGarbled,
-): Uint8Array | Promise<Uint8Array> {
-  if (coding === '' || coding === 'identity') return packed;
-  const unpack = Object.hasOwn(unpackers, coding) ? unpackers[coding] : undefined;
-  if (!unpack) throw garbled('ENCODING');
-  return unpack(packed, { maxOutputLength }).catch((error: NodeJS.ErrnoException) => {
-    throw garbled(error.code === 'ERR_BUFFER_TOO_LARGE' ? 'TOO_LARGE' : 'ENCODING');
-  });
 }
 
 const isBlank = (bytes: Uint8Array): boolean =>

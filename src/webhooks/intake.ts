@@ -5,6 +5,7 @@ import { FaretrailError } from '../domain/errors.js';
 import { shares } from '../domain/shares.js';
 import { type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
+import { packingOf } from '../unpacking.js';
 import { type Acceptance, type AcceptedSubscriptions, memoLifetimeMs } from './accepted-subscriptions.js';
 import type { Arrival, TolledArrival } from './addresses.js';
 import type { BodyReader } from './body-reader.js';
@@ -20,8 +21,7 @@ import {
   type RawDelivery,
   readRawDelivery,
   sealContent,
-  unpack,
-  unpackerOf,
+  unpackContent,
 } from './raw-delivery.js';
 import type { AcceptedProof, Proof, Verdict, Verification } from './verification.js';
 
@@ -90,8 +90,8 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
     content: RawContent,
     hasPaid = toll.isPaid,
   ): Promise<Proof | IntakeOutcome> {
-    const isPacked = unpackerOf(content.headers) !== null;
-    const unpacked = isPacked && hasPaid ? await unpack(content, parts.maxBodyBytes) : content.rawBody;
+    const isPacked = packingOf(content.headers['content-encoding']) !== 'none';
+    const unpacked = isPacked && hasPaid ? await unpackContent(content, parts.maxBodyBytes) : content.rawBody;
     if (typeof unpacked !== 'string') toll.settle(Math.max(content.rawBody.length, unpacked.length));
     if (unpacked === 'tooLargeUnpacked') toll.addCost(shares.address.bomb);
     return typeof unpacked === 'string' ? unpacked : { ...content, unpacked };

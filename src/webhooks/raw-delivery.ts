@@ -1,12 +1,10 @@
-import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
-import { promisify } from 'node:util';
-import { brotliDecompress, inflateRaw, unzip } from 'node:zlib';
 import { isJsonObject, ownValue, readIncomingJson } from '../contracts/json.js';
 import { FaretrailError } from '../domain/errors.js';
 import { shares } from '../domain/shares.js';
 import { type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
 import type { Sealer } from '../sealing/sealer.js';
+import { packingOf, unpack } from '../unpacking.js';
 
 /** What the sender sent. */
 export interface RawContent {
@@ -32,26 +30,6 @@ export function readRawDelivery({ headers, rawBody }: RawContent, unpacked: Buff
   return json && !isCutShort ? { headers, rawBody, unpacked, body: json.value, isClear: json.flaw === null } : null;
 }
 
-type Unpack = (packed: Buffer, limit: { maxOutputLength: number }) => Promise<Buffer>;
-
-const unzipped: Unpack = promisify(unzip);
-const inflated: Unpack = promisify(inflateRaw);
-/** RFC 9110 section 8.4.1. Some senders leave out the frame of `deflate` (RFC 1950), whose first byte ends in 8. */
-const unpackers: Readonly<Record<string, Unpack>> = {
-  gzip: unzipped,
-  'x-gzip': unzipped,
-  deflate: (packed, limit) => (((packed[0] ?? 8) & 15) === 8 ? unzipped : inflated)(packed, limit),
-  br: promisify(brotliDecompress),
-};
-
-/** How to unpack the body; null: it is not packed, as some say by the name of a charset. Undefined: it is packed more than once, or in a
- *  way that we cannot unpack. */
-export function unpackerOf({ 'content-encoding': coding = '' }: IncomingHttpHeaders): Unpack | null | undefined {
-  const name = coding.trim().toLowerCase();
-  if (/^(identity|utf-?8)?$/.test(name)) return null;
-  return Object.hasOwn(unpackers, name) ? unpackers[name] : undefined;
-}
-
 /** Brotli fills a window of 16 MB before it says that there is more, which takes 40 ms. So few bodies unpack at a time; the other threads
  *  are for the journal. */
 const lanes: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];
@@ -61,18 +39,14 @@ type Unpacked = Buffer | 'tooLargeUnpacked' | 'notUnpackable';
 /** The most that `FARETRAIL_DELIVERY_MAX_KB` allows, in bytes. */
 const mostUnpacked = 262_144;
 
-/** Unpacks a body, and stops at the size that a body may have. A proxy may have unpacked it and left the header. Never rejects. */
-export async function unpack({ headers, rawBody }: RawContent, maxBytes = mostUnpacked): Promise<Unpacked> {
-  const unpacker = unpackerOf(headers);
-  if (!unpacker) return unpacker === null ? rawBody : 'notUnpackable';
-  const work = () =>
-    unpacker(rawBody, { maxOutputLength: maxBytes }).catch((error: NodeJS.ErrnoException): Unpacked => {
-      if (error.code === 'ERR_BUFFER_TOO_LARGE') return 'tooLargeUnpacked';
-      return isUtf8(rawBody) ? rawBody : 'notUnpackable';
-    });
-  const unpacking = Promise.resolve(lanes.shift()).then(work);
+/** Unpacks a body, and stops at the size that a body may have. Never rejects. */
+export async function unpackContent({ headers, rawBody }: RawContent, maxBytes = mostUnpacked): Promise<Unpacked> {
+  const coding = headers['content-encoding'];
+  if (packingOf(coding) === 'none') return rawBody;
+  const unpacking = Promise.resolve(lanes.shift()).then(() => unpack(rawBody, coding, maxBytes));
   lanes.push(unpacking);
-  return await unpacking;
+  const unpacked = await unpacking;
+  return unpacked === 'tooLarge' ? 'tooLargeUnpacked' : unpacked;
 }
 
 /** Headers that tell where a delivery came from, and how to unpack it. Never `authorization` or `cookie`, unless a check needs them. */
@@ -103,7 +77,7 @@ export async function openContent(sealer: Pick<Sealer, 'unseal'>, key: ParkedDel
   const notOurs = () => new FaretrailError('ContentUnreadable', 'the sealed content of a delivery is not in our form');
   if (typeof body !== 'string' || !isJsonObject(headers)) throw notOurs();
   const raw: RawContent = { headers: headers as IncomingHttpHeaders, rawBody: Buffer.from(body, 'base64') };
-  const unpacked = await unpack(raw);
+  const unpacked = await unpackContent(raw);
   if (typeof unpacked === 'string') throw notOurs();
   return { ...raw, unpacked };
 }

@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { monotonicMs, wallMs } from '../clock.js';
 import { cannotListen } from '../domain/errors.js';
+import { packingOf } from '../unpacking.js';
 import type { Address, Addresses } from './addresses.js';
 import type { IntakeAnswer, TakeDelivery } from './intake.js';
 import type { IngressObserver } from './observer.js';
 import { answerAndHangUp, answerBrokenRequest, contentType, problems } from './problems.js';
-import { unpackerOf } from './raw-delivery.js';
 import type { Verification } from './verification.js';
 
 /** Limits for senders that are slow on purpose, in milliseconds. */
@@ -174,7 +174,7 @@ const deliveryPath = '/webhooks/:account/:eventType/:capability';
 
 /** The most that the body may have, unpacked. */
 const mostBytesOf = (headers: IncomingHttpHeaders, maxBodyBytes: number): number =>
-  unpackerOf(headers) === null
+  packingOf(headers['content-encoding']) === 'none'
     ? Math.min(Number(headers['content-length'] ?? maxBodyBytes), maxBodyBytes)
     : maxBodyBytes;
 
@@ -182,7 +182,7 @@ const mostBytesOf = (headers: IncomingHttpHeaders, maxBodyBytes: number): number
 function refusalByHeaders(headers: IncomingHttpHeaders, maxBodyBytes: number): 'tooLarge' | 'encoded' | null {
   // Node refuses a length that is not a number.
   if (Number(headers['content-length'] ?? 0) > maxBodyBytes) return 'tooLarge';
-  return unpackerOf(headers) === undefined ? 'encoded' : null;
+  return packingOf(headers['content-encoding']) === 'foreign' ? 'encoded' : null;
 }
 
 /** In bytes. Reading it costs less than a new connection. */

@@ -18,12 +18,14 @@ const processes = ['src/worker.ts', 'src/starter.ts', 'src/ingress.ts', 'src/des
 const cli = 'src/cli'; // the commands of starter.ts
 const config = 'src/config.ts'; // only the processes call `loadConfig`; others import its types
 const clock = 'src/clock.ts'; // the only file that reads a clock
+const unpacking = 'src/unpacking.ts'; // bodies of answers and of deliveries
 /** How every part starts and asks runs. These files import the domain, message definitions, one another, and Temporal's client. */
 const runs = ['starts', 'runs', 'run-errors', 'failure-type'].map((name) => `src/temporal/${name}.ts`);
 
 export const importTable: readonly Part[] = [
   { part: 'src/domain', ours: [], packages: [] },
   { part: clock, ours: [], packages: [] },
+  { part: unpacking, ours: [], packages: ['node'] },
   { part: 'src/contracts', ours: ['src/domain'], packages: ['zod'] },
   {
     part: 'src/sealing',
@@ -33,7 +35,7 @@ export const importTable: readonly Part[] = [
   { part: 'src/settings', ours: ['src/sealing', 'src/contracts', 'src/domain'], packages: ['zod', 'node'] },
   {
     part: 'src/ride-api',
-    ours: [clock, 'src/version.ts', 'src/contracts', 'src/domain'],
+    ours: [clock, unpacking, 'src/version.ts', 'src/contracts', 'src/domain'],
     packages: ['undici', 'node'],
   },
   {
@@ -75,7 +77,7 @@ export const importTable: readonly Part[] = [
   },
   {
     part: 'src/webhooks',
-    ours: [clock, 'src/contracts', 'src/domain', 'src/sealing/sealer.ts'],
+    ours: [clock, unpacking, 'src/contracts', 'src/domain', 'src/sealing/sealer.ts'],
     packages: ['fastify', 'lmdb', 'p-map', 'node'],
   },
   // The other side of the ports of activities and webhooks.

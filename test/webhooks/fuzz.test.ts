@@ -60,7 +60,7 @@ const headerValue = fc.oneof(
 );
 const headers: fc.Arbitrary<Record<string, string>> = fc.oneof(
   { weight: 20, arbitrary: fc.dictionary(fc.constantFrom(...headerNames), headerValue, { maxKeys: 6 }) },
-  { weight: 1, arbitrary: fc.record({ 'content-encoding': fc.constantFrom('gzip', 'identity', 'x') }) },
+  { weight: 1, arbitrary: fc.record({ 'content-encoding': fc.constantFrom('gzip', 'identity', 'x', 'zstd') }) },
 );
 
 /** Requests around a good address, each readable as HTTP. */
