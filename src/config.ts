@@ -229,14 +229,10 @@ function readSettings(read: EnvReader, withSecrets: boolean) {
     /** Null: the journal is switched off. */
     journalDir: journalDir === 'off' ? null : journalDir,
     journalMaxMb: read.integer('FARETRAIL_JOURNAL_MAX_MB', { min: 1, max: 1_048_576 }) ?? 1024,
-    /** What one address may send; null: any number. */
-    deliveriesPerSecond: readLimit(read, 'FARETRAIL_DELIVERIES_PER_SECOND', shares.address.perSecond),
+    /** What one address may send; null: any number, and accounts have no shares. */
+    deliveriesPerSecond: readDeliveriesPerSecond(read),
     /** The largest body of a delivery. */
     deliveryMaxKb: read.integer('FARETRAIL_DELIVERY_MAX_KB', { min: 1, max: 256 }) ?? shares.body.kilobytes,
-    /** How many orders of an account that deliveries started may be unread; null: any number. */
-    newOrdersAtOnce: readLimit(read, 'FARETRAIL_NEW_ORDERS_AT_ONCE', 20),
-    /** How many deliveries of an account may be parked at a time; null: any number. */
-    parkedAtMost: readLimit(read, 'FARETRAIL_PARKED_AT_MOST', 10_000),
     /** For accounts that set none of their own. */
     poll,
     /** A longer `Retry-After` of the service is cut to it. */
@@ -254,8 +250,11 @@ function readSettings(read: EnvReader, withSecrets: boolean) {
 const readMetricsPort = (read: EnvReader, name: string): number | null =>
   read.text(name) === 'off' ? null : (read.port(name) ?? null);
 
-const readLimit = (read: EnvReader, name: string, byDefault: number): number | null =>
-  read.text(name) === 'off' ? null : (read.integer(name, { min: 1, max: 1_000_000 }) ?? byDefault);
+function readDeliveriesPerSecond(read: EnvReader): number | null {
+  const name = 'FARETRAIL_DELIVERIES_PER_SECOND';
+  if (read.text(name) === 'off') return null;
+  return read.integer(name, { min: 1, max: 1_000_000 }) ?? shares.address.perSecond;
+}
 
 /** With 0 Node trusts any certificate: of the service, a provider of sign-ins, a receiver, a proxy, Temporal, a collector of traces. */
 const uncheckedTls = 'NODE_TLS_REJECT_UNAUTHORIZED';

@@ -19,8 +19,14 @@ import {
   TemporalUnavailable,
 } from './webhooks/delivery-port.js';
 import { createForwarder } from './webhooks/forward/forwarder.js';
-import { createDirectForwarding, createStarts, type Room, type RoutingPorts } from './webhooks/forward/routing.js';
-import { createIntake, createLaterCheck, type DeliveryStore } from './webhooks/intake.js';
+import {
+  createDirectForwarding,
+  createStarts,
+  limitsOf,
+  type Room,
+  type RoutingPorts,
+} from './webhooks/forward/routing.js';
+import { createIntake, createLaterCheck, createShortening, type DeliveryStore } from './webhooks/intake.js';
 import { openJournal } from './webhooks/journal/journal.js';
 import { createObserver, type IngressObserver } from './webhooks/observer.js';
 import { statusOf } from './webhooks/problems.js';
@@ -81,7 +87,7 @@ interface Parts {
 
 async function assemble(parts: Parts) {
   const { config, logger, metrics, tracing, observer } = parts;
-  const { profile, webhookKeys, newOrdersAtOnce, parkedAtMost } = config;
+  const { profile, webhookKeys } = config;
   const port = createPort(config, logger);
   const sealer = createSealer(webhookKeys);
   const verification = createVerification(profile.delivery.verification);
@@ -96,15 +102,18 @@ async function assemble(parts: Parts) {
     onVerified: observer.verified,
     onFailed: observer.notReported,
   });
-  const starts = createStarts({ port, newOrdersAtOnce, parkedAtMost });
+  const starts = createStarts({ port, ...limitsOf(config), hasProofs: verification.needsSecret });
   const reader = createBodyReader(profile);
   const routing = {
     port: tracing ? traceSignals(starts, tracing) : starts,
     check: createLaterCheck({ subscriptions, verification, proofs, sealer }),
+    shorten: createShortening(sealer),
     onForwarded: metrics.countForwarded,
   };
   const store: IngressStore =
-    config.journalDir === null ? openDirect(port, routing) : await openStore(parts, routing, starts.room);
+    config.journalDir === null
+      ? openDirect(port, routing)
+      : await openStore(parts, routing, starts.room, verification.needsSecret);
   const maxBodyBytes = config.deliveryMaxKb * 1_024;
   const intake = { reader, subscriptions, verification, proofs, sealer, store, maxBodyBytes, observer };
   return { takeDelivery: createIntake(intake), store, headersToCheck: verification.headersToCheck };
@@ -150,9 +159,13 @@ async function openStore(
   { config, metrics, logger, observer }: Parts,
   routing: RoutingPorts,
   room: Room,
+  hasProofs: boolean,
 ): Promise<IngressStore> {
   const maxBytes = config.journalMaxMb * 1024 * 1024;
-  const journal = await openJournal({ folder: config.journalDir ?? '', maxBytes });
+  const journal = await openJournal({
+    ...{ folder: config.journalDir ?? '', maxBytes },
+    shares: { isShared: config.accounts.length > 1, hasProofs },
+  });
   metrics.showJournal({ ...journal, maxBytes });
   const forward = createDirectForwarding(routing);
   const forwarder = createForwarder({

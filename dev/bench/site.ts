@@ -67,7 +67,7 @@ export interface Site {
 }
 
 /** The benches send to one address far more than a service would. */
-const limits = { FARETRAIL_DELIVERIES_PER_SECOND: 'off', FARETRAIL_NEW_ORDERS_AT_ONCE: 'off' };
+const limits = { FARETRAIL_DELIVERIES_PER_SECOND: 'off' };
 
 export async function openSite(place: BenchPlace, options: SiteOptions = {}): Promise<Site> {
   const {

@@ -38,10 +38,12 @@ export interface Delivery extends DeliveryNotice {
   deliveryId: DeliveryId;
   /** Set if the ingress admitted the delivery by its path alone. It checks generation and secret before it forwards the delivery. */
   uncheckedGeneration?: string;
+  /** It carried a valid signature of its subscription, so nobody who only knows the address has sent it. */
+  isProven?: true;
   /** Why the ingress must park it. */
   parkReason?: ParkReason;
-  /** JSON `{ body, headers }` (body in base64), sealed under the webhook keys with `parkedDeliveryId` as context. Kept only
-   *  for a later check or a person. */
+  /** JSON `{ body, headers, cut }` (body in base64), sealed under the webhook keys with `parkedDeliveryId` as context. Kept only
+   *  for a later check or a person; for a person alone a long body is cut. */
   sealed?: string;
 }
 

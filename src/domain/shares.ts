@@ -11,6 +11,22 @@ export const shares = {
     /** Numbers that JavaScript would change, whose digits are kept: each takes some 2 us. */
     longNumbers: 200,
   },
+  /** Of one account at one ingress process. */
+  account: {
+    /** Runs that deliveries started and that have not read their order yet. */
+    newOrders: 20,
+    /** Deliveries in the journal that wait for that, or that Temporal has not been asked about. About 5 MB. */
+    waiting: 10_000,
+    /** Deliveries a second that are taken beyond `waiting`, so that the first genuine one after a flood is. */
+    waitingPerSecond: 10,
+  },
+  /** Of one account in Temporal. */
+  parked: {
+    /** Deliveries that wait for a person. Where deliveries can prove themselves, others take half of it. */
+    deliveries: 2_000,
+    /** What is kept of a body, in bytes. Sealed it takes about twice as much. */
+    bodyBytes: 16_384,
+  },
   /** Of one webhook address at one ingress process. */
   address: {
     /** Setting `FARETRAIL_DELIVERIES_PER_SECOND`. */

@@ -62,8 +62,6 @@ export const settings: Readonly<Record<string, Setting>> = {
   FARETRAIL_INGRESS_METRICS_PORT: { kind: 'port', by: ingress, does: 'port of its metrics and health pages' },
   FARETRAIL_DELIVERIES_PER_SECOND: { kind: 'number', by: ingress, does: 'limit of one webhook address' },
   FARETRAIL_DELIVERY_MAX_KB: { kind: 'number', by: ingress, does: 'largest body of a delivery' },
-  FARETRAIL_NEW_ORDERS_AT_ONCE: { kind: 'number', by: ingress, does: 'limit of unread new orders' },
-  FARETRAIL_PARKED_AT_MOST: { kind: 'number', by: ingress, does: 'limit of parked deliveries' },
   FARETRAIL_JOURNAL_DIR: { kind: 'folder', by: ingress, does: 'folder of the journal' },
   FARETRAIL_JOURNAL_MAX_MB: { kind: 'number', by: ingress, does: 'its size limit' },
   FARETRAIL_STORE_URL: { kind: 'secret', by: ['worker', 'desk', 'commands'], does: 'PostgreSQL that keeps changes' },

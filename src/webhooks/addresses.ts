@@ -4,6 +4,7 @@ import type { AccountName } from '../domain/keys.js';
 import { shares } from '../domain/shares.js';
 import { isEventType } from '../domain/subscription/subscription.js';
 import type { SubscriptionKey } from '../domain/workflow-ids.js';
+import { createBuckets, unlimited } from './buckets.js';
 
 /** One of our addresses. */
 export interface Address extends SubscriptionKey {
@@ -62,8 +63,9 @@ export function createAddresses(options: AddressesOptions) {
   const accounts = new Map<string, AddressesOptions['accounts'][number]>(
     options.accounts.map((account) => [account.name, account]),
   );
-  const open = perSecond === null ? unlimited : createBuckets(perSecond, monotonic);
-  const proving = perSecond === null ? unlimited : createBuckets(perSecond, monotonic);
+  const { burstSeconds } = shares.address;
+  const open = perSecond === null ? unlimited : createBuckets({ perSecond, burstSeconds, monotonic });
+  const proving = perSecond === null ? unlimited : createBuckets({ perSecond, burstSeconds, monotonic });
   /** The right last segment of a path. */
   const proven = new Map<string, Buffer>();
 
@@ -114,42 +116,3 @@ export function createAddresses(options: AddressesOptions) {
 
 /** What a body of so many bytes counts as, in deliveries. */
 const costOf = (bytes: number): number => Math.max(1, Math.ceil(bytes / shares.address.bytesPerDelivery));
-
-interface Buckets {
-  /** False: the address has used up its share. */
-  take(name: string, deliveries: number): boolean;
-  add(name: string, deliveries: number): void;
-}
-
-const unlimited: Buckets = { take: () => true, add: () => undefined };
-
-/** A token bucket for each name. */
-function createBuckets(perSecond: number, monotonic: MonotonicClock): Buckets {
-  /** When an address may send a whole burst again. This instant says all about its bucket (the generic cell rate algorithm). */
-  const fullAt = new Map<string, number>();
-  const burstMs = shares.address.burstSeconds * 1_000;
-
-  function move(name: string, deliveries: number, at: number): number {
-    return Math.max(fullAt.get(name) ?? 0, at) + (deliveries * 1_000) / perSecond;
-  }
-
-  function set(name: string, next: number): void {
-    if (fullAt.size >= maxKnown && !fullAt.has(name)) fullAt.clear();
-    fullAt.set(name, next);
-  }
-
-  return {
-    take(name, deliveries) {
-      const at = monotonic();
-      const next = move(name, deliveries, at);
-      if (next - at > burstMs) return false;
-      set(name, next);
-      return true;
-    },
-    add(name, deliveries) {
-      const at = monotonic();
-      // Nobody owes more than a burst: the first delivery after a flood is taken as soon as the share has grown by one.
-      set(name, Math.min(move(name, deliveries, at), at + burstMs));
-    },
-  };
-}

@@ -7,7 +7,7 @@ import { type SubscriptionKey, subscriptionId } from '../domain/workflow-ids.js'
 import type { Sealer } from '../sealing/sealer.js';
 import { packingOf } from '../unpacking.js';
 import { type Acceptance, type AcceptedSubscriptions, memoLifetimeMs } from './accepted-subscriptions.js';
-import type { Arrival, TolledArrival } from './addresses.js';
+import type { Arrival, Toll, TolledArrival } from './addresses.js';
 import type { BodyReader } from './body-reader.js';
 import { type DeliveryCheck, ShareUsedUp } from './forward/routing.js';
 import { JournalError } from './journal/folder.js';
@@ -21,6 +21,7 @@ import {
   type RawDelivery,
   readRawDelivery,
   sealContent,
+  sealForPerson,
   unpackContent,
 } from './raw-delivery.js';
 import type { AcceptedProof, Proof, Verdict, Verification } from './verification.js';
@@ -60,7 +61,7 @@ export type TakeDelivery = (
 
 /** The pipeline of a delivery, apart from HTTP. */
 export function createIntake(parts: IntakeParts): TakeDelivery {
-  const { subscriptions, verification, observer } = parts;
+  const { subscriptions, verification, observer, maxBodyBytes } = parts;
   const judge = createJudging(parts);
   const myTurn = oneEachTurn();
 
@@ -78,28 +79,21 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
     if (!hasPaid) return { outcome: 'tooMany' };
     if (judged !== 'unknown' && judged !== 'verified' && judged !== 'admitted') return { outcome: judged };
     if (delivery.unpacked.length > shares.address.bytesPerDelivery) await myTurn(subscriptionId(arrival));
-    const paid = toll.isPaid ? delivery : await unpackFor(arrival, delivery, true);
+    const paid = toll.isPaid ? delivery : await unpackFor(toll, delivery, { maxBodyBytes, hasPaid });
     if (typeof paid === 'string') return { outcome: paid };
     const raw = readRawDelivery(paid, paid.unpacked);
-    return raw === null ? { outcome: 'notJson' } : await keep(arrival, raw, judged !== 'unknown');
+    return raw === null ? { outcome: 'notJson' } : await keep(arrival, raw, judged);
   }
 
-  /** The body unpacked, at the cost of its address. What has not paid is judged by its bytes as they came. */
-  async function unpackFor(
-    { toll }: TolledArrival,
-    content: RawContent,
-    hasPaid = toll.isPaid,
-  ): Promise<Proof | IntakeOutcome> {
-    const isPacked = packingOf(content.headers['content-encoding']) !== 'none';
-    const unpacked = isPacked && hasPaid ? await unpackContent(content, parts.maxBodyBytes) : content.rawBody;
-    if (typeof unpacked !== 'string') toll.settle(Math.max(content.rawBody.length, unpacked.length));
-    if (unpacked === 'tooLargeUnpacked') toll.addCost(shares.address.bomb);
-    return typeof unpacked === 'string' ? unpacked : { ...content, unpacked };
-  }
-
-  async function keep(arrival: Arrival, raw: RawDelivery, isChecked: boolean): Promise<IntakeAnswer> {
-    const { delivery, ignored } = parts.reader(arrival, raw);
+  async function keep(
+    arrival: Arrival,
+    raw: RawDelivery,
+    judged: 'verified' | 'admitted' | 'unknown',
+  ): Promise<IntakeAnswer> {
+    const { delivery: found, ignored } = parts.reader(arrival, raw);
+    const delivery: Delivery = judged === 'verified' ? { ...found, isProven: true } : found;
     const { deliveryId, parkReason } = delivery;
+    const isChecked = judged !== 'unknown';
     if (ignored !== null) return { outcome: ignored, deliveryId };
     const isParked = parkReason !== undefined;
     try {
@@ -115,18 +109,15 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
 
   /** With its content for a person, or for a later check of the generation that it came to. */
   async function withContent(delivery: Delivery, at: Arrival, raw: RawDelivery, isChecked: boolean): Promise<Delivery> {
-    const sealed = await sealContent(
-      parts.sealer,
-      delivery,
-      raw,
-      isChecked ? [] : verification.headersToCheck(raw.headers),
-    );
-    return isChecked ? { ...delivery, sealed } : { ...delivery, sealed, uncheckedGeneration: at.generation };
+    if (isChecked) return { ...delivery, sealed: await sealForPerson(parts.sealer, delivery, raw) };
+    const sealed = await sealContent(parts.sealer, delivery, raw, verification.headersToCheck(raw.headers));
+    return { ...delivery, sealed, uncheckedGeneration: at.generation };
   }
 
   return async (arrival, headers, rawBody) => {
+    const { toll } = arrival;
     try {
-      const delivery = await unpackFor(arrival, { headers, rawBody });
+      const delivery = await unpackFor(toll, { headers, rawBody }, { maxBodyBytes, hasPaid: toll.isPaid });
       if (typeof delivery === 'string') return { outcome: delivery };
       const answer = await takeBytes(arrival, delivery);
       if (answer.outcome !== 'tooMany' && answer.outcome !== 'notJson')
@@ -137,6 +128,19 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
       return { outcome: 'failed' };
     }
   };
+}
+
+/** The body unpacked, at the cost of its address. What has not paid is judged by its bytes as they came. */
+async function unpackFor(
+  toll: Toll,
+  content: RawContent,
+  { maxBodyBytes, hasPaid }: { maxBodyBytes: number; hasPaid: boolean },
+): Promise<Proof | IntakeOutcome> {
+  const isPacked = packingOf(content.headers['content-encoding']) !== 'none';
+  const unpacked = isPacked && hasPaid ? await unpackContent(content, maxBodyBytes) : content.rawBody;
+  if (typeof unpacked !== 'string') toll.settle(Math.max(content.rawBody.length, unpacked.length));
+  if (unpacked === 'tooLargeUnpacked') toll.addCost(shares.address.bomb);
+  return typeof unpacked === 'string' ? unpacked : { ...content, unpacked };
 }
 
 type JudgingParts = Pick<IntakeParts, 'verification' | 'proofs'>;
@@ -201,5 +205,11 @@ export function createLaterCheck(parts: LaterCheckParts): DeliveryCheck {
     return verdict === 'wrongSecret' ? verdict : null;
   };
 }
+
+/** Makes what a person gets of the content that was kept for a later check: a long body is cut. */
+export const createShortening =
+  (sealer: Pick<Sealer, 'seal' | 'unseal'>) =>
+  async (delivery: Delivery): Promise<string> =>
+    await sealForPerson(sealer, delivery, await openContent(sealer, delivery, delivery.sealed ?? ''));
 
 const notKnownYet = () => new FaretrailError('CheckNotPossibleYet', 'what the subscription accepts is not known yet');

@@ -29,7 +29,7 @@ export const problems = {
   tooLargeUnpacked: problem(413, 'Content Too Large', 'The unpacked body is larger than that of a delivery may be.'),
   tooMany: problem(429, 'Too Many Requests', 'This address sends too many deliveries. Send it again later.', 10),
   /** Too many deliveries of the account wait, mostly until their orders may start. */
-  tooManyNew: problem(429, 'Too Many Requests', 'Too many orders are new. Send it again later.', 60),
+  tooManyNew: problem(429, 'Too Many Requests', 'Too many orders are new. Send it again later.', 10),
   /** Too many parked deliveries of the account wait for a person. */
   tooManyParked: problem(429, 'Too Many Requests', 'Too many deliveries wait to be placed. Send it again later.', 600),
   encoded: problem(
@@ -45,7 +45,7 @@ export const problems = {
   neverSubscribed: refused,
   /** The ingress does not know the secret yet. */
   noSecretYet: notNow(5),
-  journalFull: notNow(30),
+  journalFull: notNow(10),
   journalUnwritable: notNow(30),
   /** The ingress could not store it for another reason. */
   unavailable: notNow(5),

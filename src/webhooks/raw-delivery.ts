@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isJsonObject, ownValue, readIncomingJson } from '../contracts/json.js';
 import { FaretrailError } from '../domain/errors.js';
@@ -54,22 +55,55 @@ const keptHeaders = ['content-type', 'content-encoding', 'user-agent', 'x-reques
 /** Longer values tell no more, and would make the journal grow. */
 const maxHeaderLength = 1_024;
 
-/** Seals body and headers under the webhook keys: JSON `{ body, headers }`, the body in base64. */
+const keptOf = (headers: IncomingHttpHeaders, names: readonly string[]): IncomingHttpHeaders =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const value = headers[name];
+      return typeof value === 'string' && value.length <= maxHeaderLength ? [[name, value]] : [];
+    }),
+  );
+
+/** Seals body and headers under the webhook keys for a later check: JSON `{ body, headers }`, the body in base64. */
 export function sealContent(
   sealer: Pick<Sealer, 'seal'>,
   key: ParkedDeliveryKey,
   { rawBody, headers }: RawContent,
   headersToCheck: readonly string[] = [],
 ): Promise<string> {
-  const kept = [...keptHeaders, ...headersToCheck].flatMap((name) => {
-    const value = headers[name];
-    return typeof value === 'string' && value.length <= maxHeaderLength ? [[name, value]] : [];
-  });
-  const content = { body: rawBody.toString('base64'), headers: Object.fromEntries(kept) };
+  const content = { body: rawBody.toString('base64'), headers: keptOf(headers, [...keptHeaders, ...headersToCheck]) };
   return sealer.seal(JSON.stringify(content), parkedDeliveryId(key));
 }
 
-/** The inverse of `sealContent`, unpacked. Throws `SealingError`, or `FaretrailError` `ContentUnreadable`. */
+/** What is known of a body that was cut: of the whole, unpacked. */
+export interface CutBody {
+  bytes: number;
+  /** In hex. */
+  sha256: string;
+}
+
+/** The same for a person: of a long body its beginning, unpacked, beside the size and the hash of the whole. */
+export function sealForPerson(
+  sealer: Pick<Sealer, 'seal'>,
+  key: ParkedDeliveryKey,
+  raw: RawContent & { unpacked: Buffer },
+): Promise<string> {
+  const { headers, rawBody, unpacked } = raw;
+  const most = shares.parked.bodyBytes;
+  if (Math.max(rawBody.length, unpacked.length) <= most) return sealContent(sealer, key, raw);
+  const cut: CutBody = { bytes: unpacked.length, sha256: hash('sha256', unpacked, 'hex') };
+  const { 'content-encoding': _packed, ...kept } = keptOf(headers, keptHeaders);
+  const content = { body: beginning(unpacked, most).toString('base64'), headers: kept, cut };
+  return sealer.seal(JSON.stringify(content), parkedDeliveryId(key));
+}
+
+/** At most so many bytes, without half a character of UTF-8 at the end. */
+function beginning(text: Buffer, most: number): Buffer {
+  let end = Math.min(most, text.length);
+  while (end > most - 4 && ((text[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return text.subarray(0, end);
+}
+
+/** The inverse of `sealContent` and `sealForPerson`, unpacked. Throws `SealingError`, or `FaretrailError` `ContentUnreadable`. */
 export async function openContent(sealer: Pick<Sealer, 'unseal'>, key: ParkedDeliveryKey, sealed: string) {
   const content: unknown = JSON.parse(await sealer.unseal(sealed, parkedDeliveryId(key)));
   const body = ownValue(content, 'body');
@@ -79,5 +113,5 @@ export async function openContent(sealer: Pick<Sealer, 'unseal'>, key: ParkedDel
   const raw: RawContent = { headers: headers as IncomingHttpHeaders, rawBody: Buffer.from(body, 'base64') };
   const unpacked = await unpackContent(raw);
   if (typeof unpacked === 'string') throw notOurs();
-  return { ...raw, unpacked };
+  return { ...raw, unpacked, cut: (ownValue(content, 'cut') ?? null) as CutBody | null };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { discardDeliveryUpdate, rotateSubscriptionUpdate } from '../../src/workflows/messages.js';
+import { rotateSubscriptionUpdate } from '../../src/workflows/messages.js';
 import { active, type DeliveryScene, openDeliveryScene } from './delivery-scene.js';
 
 const orders = 50;
@@ -15,7 +15,7 @@ let rotate: () => Promise<unknown>;
 
 beforeAll(async () => {
   // Orders ask for more reads than the budget allows, so that each read of an invented order costs one of a real order.
-  scene = await openDeliveryScene({ FARETRAIL_POLL_ACTIVE_MS: '2000', FARETRAIL_PARKED_AT_MOST: '3' }, 16);
+  scene = await openDeliveryScene({ FARETRAIL_POLL_ACTIVE_MS: '2000' }, 16);
   // Once a delivery has proved itself, nobody else's gets past the address: this is about the time before, or mode path.
   const { url } = await scene.startIngress({ verification: { mode: 'path' } });
   const handle = await scene.subscribe('status_changed', url);
@@ -45,28 +45,6 @@ const runs = async (): Promise<number> => {
   const query = `TaskQueue = '${scene.fleet.env.FARETRAIL_TASK_QUEUE}' AND WorkflowType = 'followOrder'`;
   return (await scene.fleet.client.workflow.count(query)).count;
 };
-
-it('an account has so many parked deliveries, further ones get 429, and those about orders pass', async () => {
-  const sendLost = () => send({ event_type: 'status_changed', note: randomUUID() });
-  const query = "WorkflowType = 'parkedDelivery' AND ExecutionStatus = 'Running'";
-  const parked = async (): Promise<string[]> => {
-    const ids: string[] = [];
-    for await (const { workflowId } of scene.fleet.client.workflow.list({ query })) ids.push(workflowId);
-    return ids;
-  };
-  for (let n = 0; n < 3; n += 1) expect((await sendLost()).status).toBe(202);
-  await expect.poll(async () => (await parked()).length).toBe(3);
-  const refused = await sendLost();
-  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '600']);
-  expect(await metrics()).toContain('event_type="status_changed",outcome="tooManyParked"} 1\n');
-  expect(await parked()).toHaveLength(3);
-  expect(await post(scene.newOrder('Driving'))).toBe(202);
-  await expect.poll(metrics).toMatch(/faretrail_forwarded_total\{.*outcome="started"\} \d\n/);
-
-  const handle = scene.fleet.client.workflow.getHandle((await parked())[0] ?? '');
-  await handle.executeUpdate(discardDeliveryUpdate, { args: [{ reason: 'a test' }] });
-  await expect.poll(async () => (await sendLost()).status, { interval: 1_000 }).toBe(202);
-});
 
 it('a leaked address starts few runs, a real delivery still reaches its order, and a rotation ends the flood', async () => {
   const handles = await scene.fleet.followOrders(orders, [['Driving', 0]], ['business']);

@@ -13,7 +13,7 @@ describe('the configuration', () => {
       codec: { host: '127.0.0.1', port: 8481, origins: ['http://localhost:8233', 'http://127.0.0.1:8233'] },
       ...{ publicUrl: null, ingressHost: '127.0.0.1', ingressPort: 8480, ingressMetricsPort: null },
       ...{ journalDir: '.faretrail/journal', journalMaxMb: 1024, deliveriesPerSecond: 100, deliveryMaxKb: 32 },
-      ...{ newOrdersAtOnce: 20, parkedAtMost: 10_000, store: 'none', proxy: null },
+      ...{ store: 'none', proxy: null },
       poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 300_000 },
       ...{ retryAfterMaxMs: 600_000, metricsPort: null, logLevel: 'info' },
     });
@@ -46,8 +46,6 @@ describe('the configuration', () => {
     ['JOURNAL_MAX_MB', '64', { journalMaxMb: 64 }],
     ['DELIVERIES_PER_SECOND', 'off', { deliveriesPerSecond: null }],
     ['DELIVERY_MAX_KB', '64', { deliveryMaxKb: 64 }],
-    ['NEW_ORDERS_AT_ONCE', '7', { newOrdersAtOnce: 7 }],
-    ['PARKED_AT_MOST', 'off', { parkedAtMost: null }],
     ['POLL_ACTIVE_MS', '100', { poll: { activeMs: 100, reservedMs: 300_000 } }],
     ['RETRY_AFTER_MAX_MS', '30000', { retryAfterMaxMs: 30_000 }],
     ['METRICS_PORT', '9464', { metricsPort: 9464 }],

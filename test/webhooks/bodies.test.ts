@@ -1,8 +1,9 @@
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Delivery } from '../../src/domain/delivery.js';
+import { createShortening } from '../../src/webhooks/intake.js';
 import { openContent } from '../../src/webhooks/raw-delivery.js';
 import { testSeed } from '../setup/seed.js';
 import { aForwarder, recordedPort } from './forward/port.js';
@@ -133,4 +134,32 @@ it('whatever JSON comes, however packed: a 2xx means that it gets to its order o
   for (const { id, text } of sent)
     expect(id === null ? parked.includes(text) : reached.has(id), `seed ${seed}: ${text}`).toBe(true);
   expect([...out.failures, ...calm.failures]).toEqual([]);
+});
+
+it('of a long body that a person has to place its first 16 KiB are kept, with size and hash of the whole, and a later check has all', async () => {
+  const body = JSON.stringify({ note: `${'x'.repeat(16_384 - 10)}äöü`, pad: 'y'.repeat(10_000) });
+  const begin = body.slice(0, 16_384 - 1); // the limit is in the middle of a letter
+  const wanted = { bytes: Buffer.byteLength(body), sha256: createHash('sha256').update(body).digest('hex') };
+  const stand = await aStand();
+  const out = await aStand({ memo });
+  for (const [coding, bytes] of [
+    ['identity', Buffer.from(body)],
+    ['gzip', gzipSync(body)],
+  ] as const) {
+    const headers = { 'content-encoding': coding };
+    expect((await stand.post(bytes, { headers })).status).toBe(202);
+    const { deliveryId, sealed = '' } = stand.store.deliveries.at(-1) ?? expect.fail('nothing was kept');
+    const opened = await openContent(stand.sealer, { account, deliveryId }, sealed);
+    expect([opened.cut, opened.unpacked.toString().slice(0, 16_000)]).toEqual([wanted, begin.slice(0, 16_000)]);
+    expect(opened.unpacked.length).toBeLessThanOrEqual(16_384);
+    expect(opened.unpacked.toString().isWellFormed()).toBe(true);
+    expect(opened.unpacked.toString()).not.toContain('\ufffd');
+    expect(sealed.length).toBeLessThan(32_768);
+
+    expect((await out.post(bytes, { headers })).status).toBe(202);
+    const unchecked = out.store.deliveries.at(-1) ?? expect.fail('nothing was kept');
+    expect(await seenIn(out, unchecked)).toBe(body);
+    const shortened = await createShortening(out.sealer)(unchecked);
+    expect((await openContent(out.sealer, { account, deliveryId }, shortened)).cut).toEqual(wanted);
+  }
 });

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { readIncomingJson } from '../../src/contracts/json.js';
 import { shares } from '../../src/domain/shares.js';
+import { ShareUsedUp } from '../../src/webhooks/forward/routing.js';
 import { oneEachTurn } from '../../src/webhooks/one-each-turn.js';
 import { accepted, aStand, byMac, signatureOf } from './ingress-stand.js';
 
@@ -88,4 +89,14 @@ it('whatever a flood has cost, the address is taken from again as soon as its sh
   await Promise.all(Array.from({ length: 30 }, send));
   expect((await stand.post('{"order_id":"1"}')).status).toBe(429);
   await expect.poll(async () => (await stand.post('{"order_id":"1"}')).status, { timeout: 5_000 }).toBe(202);
+});
+
+it.each([
+  ['parked', 'tooManyParked', '600'],
+  ['newOrders', 'tooManyNew', '10'],
+] as const)('what an account may not have any more of the share %s gets 429', async (reason, outcome, retryAfter) => {
+  const stand = await aStand();
+  stand.store.failWith = new ShareUsedUp(reason);
+  expect(await stand.post('{"note":"x"}')).toMatchObject({ status: 429, retryAfter });
+  expect(stand.facts).toMatchObject([{ outcome }]);
 });

@@ -1,3 +1,4 @@
+import { shares } from '../../../src/domain/shares.js';
 import type { DeliveryAttempt } from '../../sandbox/delivery/ledger.js';
 import type { LedgerEntry } from '../../sandbox/ledger.js';
 import type { Invention, Stranger } from './strangers.js';
@@ -6,8 +7,8 @@ import type { Verdict } from './verdict.js';
 /** The runs of invented orders have ids that begin so. */
 export const inventedPrefix = 'order/business/invented-';
 
-/** `FARETRAIL_NEW_ORDERS_AT_ONCE`. Each ingress process counts anew. */
-const newOrdersAtOnce = 20;
+/** Each ingress process counts anew. */
+const newOrdersAtOnce = shares.account.newOrders;
 /** A read that dies with its worker is noticed after 30 s, and a failed one is repeated after up to a minute. Both may happen again. */
 const longestUnreadMs = 240_000;
 

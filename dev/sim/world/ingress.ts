@@ -4,7 +4,7 @@ import type { WorkerConfig } from '../../../src/config.js';
 import type { Delivery, DeliveryNotice } from '../../../src/domain/delivery.js';
 import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import { createForwarder, type ForwarderOptions } from '../../../src/webhooks/forward/forwarder.js';
-import { createDirectForwarding, createStarts, type Starts } from '../../../src/webhooks/forward/routing.js';
+import { createDirectForwarding, createStarts, limitsOf, type Starts } from '../../../src/webhooks/forward/routing.js';
 import type { IntakeAnswer } from '../../../src/webhooks/intake.js';
 import type { JournalKey } from '../../../src/webhooks/journal/disk.js';
 import type { DeliveryMessage } from '../../sandbox/delivery/writer.js';
@@ -97,11 +97,11 @@ export class Ingress {
 
   #assemble(process: Process, connection: ConnectionLike): void {
     const { config, onProblem } = this.#parts;
-    const { taskQueue, accounts, newOrdersAtOnce, parkedAtMost } = config;
+    const { taskQueue, accounts } = config;
     const client = new Client({ connection, identity: process.name });
     const untracked = (account: string) => accounts.find(({ name }) => name === account)?.untracked ?? 'ignore';
     const port = createDeliveryPort({ client, taskQueue, untracked });
-    const starts = createStarts({ port, newOrdersAtOnce, parkedAtMost });
+    const starts = createStarts({ port, ...limitsOf(config), hasProofs: false });
     const keep = (delivery: Delivery): Promise<void> =>
       forwarder.hasRoomFor(delivery) ? this.#append(process, delivery) : forward(delivery);
     const onFailure = (error: unknown): void => onProblem(`${process.name} failed a request: ${error}`);
@@ -164,6 +164,11 @@ export class Ingress {
         }),
       onAppend: (listener) => {
         this.#onAppend = listener;
+      },
+      heldOf: (account) => {
+        const held = [...entries.values()].filter(({ key }) => key[1] === account);
+        const toPark = held.filter(({ delivery }) => delivery.parkReason !== undefined).length;
+        return { toPark, unproven: held.length - toPark };
       },
     };
   }

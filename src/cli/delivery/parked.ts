@@ -23,7 +23,7 @@ import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer, type Sealer } from '../../sealing/sealer.js';
 import { decodeAll, runOf } from '../../temporal/runs.js';
 import { listRuns, runsQuery } from '../../temporal/visibility.js';
-import { openContent } from '../../webhooks/raw-delivery.js';
+import { type CutBody, openContent } from '../../webhooks/raw-delivery.js';
 import type { parkedDelivery } from '../../workflows/parked-delivery.js';
 import { accountOption, option, orderOption, reasonOption, required } from '../arguments.js';
 import {
@@ -45,7 +45,8 @@ The ingress parks a delivery when it names no order or fails a late check, or
 when a person has stopped following its order (follow the order with --again,
 then route). It waits until a person routes or discards it. --open needs the
 FARETRAIL_WEBHOOK_KEYS of the ingress; it shows the body with secrets
-hidden, and the places in it that pointers of the contract profile can name.`;
+hidden, and the places in it that pointers of the contract profile can name.
+Of a long body the first 16 KiB were kept.`;
 
 const decideHelp = `
 Repeating a decision exits 0; a different one exits 1.`;
@@ -121,7 +122,7 @@ function show(context: CommandContext, account: AccountName | undefined, deliver
     const { key, found } = await getParked(session, candidates, deliveryId);
     const delivery = publishedDelivery(found.memo); // null until a worker has handled the run
     const opened = await openParked(session, key, webhookKeys).catch(tellUnreadable);
-    const content = opened ?? { contentType: null, body: null, shape: [], bytes: 0 };
+    const content = opened ?? { contentType: null, body: null, shape: [], bytes: 0, cut: null };
     context.tell({ ...key, delivery, ...content }, openedText(key, delivery, opened));
     return exitCodes.done;
   });
@@ -172,7 +173,10 @@ interface OpenedDelivery {
   body: string | null;
   /** Its places and their types, inside texts as well: what a pointer of the contract profile can name. */
   shape: string[];
+  /** What was kept of the body. */
   bytes: number;
+  /** Null when all of it was kept. */
+  cut: CutBody | null;
 }
 
 /** Unseals the content; null where the ingress kept none. Throws `SealingError` when these are not the keys of the ingress. */
@@ -186,13 +190,14 @@ async function openParked(session: Session, key: ParkedDeliveryKey, keys: KeyRin
   const { sealed, eventType } = parseParkedDeliveryInput((await decodeAll(client, payloads))[0]);
   if (sealed === '') return null;
   const sealer = createSealer(keys);
-  const { unpacked, headers } = await openContent(sealer, key, sealed);
+  const { unpacked, headers, cut } = await openContent(sealer, key, sealed);
   const secrets = await readSecrets(session, sealer, { account: key.account, eventType });
   return {
     contentType: headers['content-type'] ?? null,
     body: isUtf8(unpacked) ? shownBody(unpacked.toString(), secrets) : null,
-    shape: shapeLines(bodyShape(readIncomingJson(unpacked, { mustBeUtf8: true })?.value)),
+    shape: cut === null ? shapeLines(bodyShape(readIncomingJson(unpacked, { mustBeUtf8: true })?.value)) : [],
     bytes: unpacked.length,
+    cut,
   };
 }
 
@@ -224,6 +229,9 @@ export const shownBody = (text: string, secrets: readonly string[]): string =>
     .replace(mayBeBase64, (run) => hiddenIfSecret(run, secrets))
     .replace(secretField, `$1"${hidden}"`);
 
+const sizeText = ({ bytes, cut }: OpenedDelivery): string =>
+  cut === null ? `${bytes} bytes` : `the first ${bytes} of ${cut.bytes} bytes`;
+
 /** One delivery with its content. Safe for a terminal. */
 function openedText(key: ParkedDeliveryKey, delivery: ParkedDelivery | null, opened: OpenedDelivery | null): string {
   const card = cardText(`Delivery ${key.deliveryId} of account ${key.account}`, [
@@ -232,7 +240,8 @@ function openedText(key: ParkedDeliveryKey, delivery: ParkedDelivery | null, ope
     ['happened', delivery?.eventTime && `${utc(delivery.eventTime)} UTC, by the service's clock`],
     ['outcome', delivery?.outcome ?? 'waiting'],
     ['order', delivery?.aboutOrderId && plain(delivery.aboutOrderId)],
-    ['body', opened ? `${opened.bytes} bytes, ${plain(opened.contentType ?? 'no content type')}` : 'none was kept'],
+    ['body', opened ? `${sizeText(opened)}, ${plain(opened.contentType ?? 'no content type')}` : 'none was kept'],
+    ['sha256', opened?.cut && `${plain(opened.cut.sha256)}, of the whole body`],
   ]);
   if (opened === null) return card;
   const body = opened.body === null ? paint('faint', 'not a text') : toLines(opened.body);

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../../clock.js';
 import type { Delivery } from '../../domain/delivery.js';
+import { shares } from '../../domain/shares.js';
+import { createBuckets } from '../buckets.js';
 import { TemporalUnavailable } from '../delivery-port.js';
 import type { JournalKey } from '../journal/disk.js';
 import type { Journal, JournalEntry } from '../journal/journal.js';
@@ -8,7 +10,7 @@ import { type CallResult, ForwardPlan, type Group, oldestOf } from './plan.js';
 import { createRouting, type Room, type RoutingPorts, ShareUsedUp, SignalsPaused } from './routing.js';
 
 export interface ForwarderOptions extends RoutingPorts {
-  journal: Pick<Journal, 'keysAfter' | 'read' | 'remove' | 'onAppend'>;
+  journal: Pick<Journal, 'keysAfter' | 'read' | 'remove' | 'onAppend' | 'heldOf'>;
   /** An attempt to forward a group failed. For metrics and logs, so the error holds no content. */
   onFailed?: (error: Error) => void;
   /** Temporal as a whole takes no deliveries (true), or takes them again (false). */
@@ -22,9 +24,6 @@ export interface ForwarderOptions extends RoutingPorts {
 /** Carries deliveries from the journal to Temporal. */
 export type Forwarder = ReturnType<typeof createForwarder>;
 
-/** So many deliveries of an account may wait until their orders may start, or a person has placed others. About 5 MB of the journal. */
-const mostWaiting = 10_000;
-
 /** Short beside rests of a second and probes of half a second. It runs only while a group waits. */
 const tickMs = 100;
 
@@ -34,6 +33,8 @@ export function createForwarder(options: ForwarderOptions) {
   const plan = new ForwardPlan(journal, monotonicMs);
   const outage = createOutageWatch(concurrency, options.onOutage);
   const forwardOldest = createGroupForwarding(options, outage);
+  const { waitingPerSecond: perSecond } = shares.account;
+  const beyond = createBuckets({ perSecond, burstSeconds: 1, monotonic: monotonicMs });
   const calls = new Set<Promise<void>>();
   let tick: NodeJS.Timeout | undefined;
   let isRunning = false;
@@ -75,11 +76,15 @@ export function createForwarder(options: ForwarderOptions) {
     /** The deliveries that wait for a share of their account. */
     waiting: plan.waiting,
 
-    /** May the journal take it? Not where very many deliveries of the account wait, nor one that cannot be parked now. */
-    hasRoomFor({ account, parkReason }: Delivery): boolean {
-      if (parkReason !== undefined) return room('parked', account) > 0;
-      const waiting = plan.waiting().map((one) => (one.account === account ? one.deliveries : 0));
-      return waiting.reduce((sum, deliveries) => sum + deliveries, 0) < mostWaiting;
+    /**
+     * May the journal take it? Not one that cannot be parked soon, and few of an account of which very many wait or have not been tried. One
+     * that has proved itself waits behind no other, and during an outage all wait.
+     */
+    hasRoomFor({ account, parkReason, isProven }: Delivery): boolean {
+      const { toPark, unproven } = journal.heldOf(account);
+      if (parkReason !== undefined) return room('parked', account, isProven) > toPark;
+      const { waiting } = shares.account;
+      return isProven || outage.isOut() || unproven < waiting || beyond.take(account, 1);
     },
 
     start(): void {

@@ -13,6 +13,7 @@ import {
 import { FaretrailError } from '../../domain/errors.js';
 import type { AccountName } from '../../domain/keys.js';
 import type { ParkedDeliveryInput } from '../../domain/parked.js';
+import { shares } from '../../domain/shares.js';
 import { createSignalPace, type SignalPace } from '../../domain/signal-pace.js';
 import { mustNameOrder } from '../../domain/subscription/subscription.js';
 import type { SubscriptionKey } from '../../domain/workflow-ids.js';
@@ -27,6 +28,8 @@ export type OnForwarded = (about: SubscriptionKey, result: DeliveryResult | 'par
 export interface RoutingPorts {
   port: Pick<Starts, 'toRun' | 'park'>;
   check: DeliveryCheck;
+  /** What a person gets of the content of a delivery that was checked late. Default: all of it. */
+  shorten?: (delivery: Delivery) => Promise<string>;
   onForwarded?: OnForwarded;
   /** Every way to runs in this process has the same one. */
   pace?: SignalPace;
@@ -42,7 +45,13 @@ const parkedAtOnce = 8;
  * Makes the function that carries deliveries which share account, event type and order id to their run in one call, and parks others singly.
  * It gives the deliveries that Temporal has, and the first error of the others.
  */
-export function createRouting({ port, check, onForwarded, pace = createSignalPace(monotonicMs) }: RoutingPorts) {
+export function createRouting({
+  port,
+  check,
+  shorten,
+  onForwarded,
+  pace = createSignalPace(monotonicMs),
+}: RoutingPorts) {
   /** Why the delivery must be parked; null: it goes to its run. */
   async function judge(delivery: Delivery): ReturnType<DeliveryCheck> {
     const { parkReason, uncheckedGeneration, eventType, orderId } = delivery;
@@ -75,10 +84,14 @@ export function createRouting({ port, check, onForwarded, pace = createSignalPac
   }
 
   async function park(delivery: Delivery, reason: ParkReason): Promise<void> {
-    const { account, eventType, orderId, deliveryId, receivedAt, eventTime, sealed = '' } = delivery;
+    const { account, eventType, orderId, deliveryId, receivedAt, eventTime, isProven = false } = delivery;
+    const { sealed: whole = '', uncheckedGeneration } = delivery;
+    // What our keys do not open, stays as it is.
+    const sealed = uncheckedGeneration === undefined ? whole : ((await shorten?.(delivery).catch(() => null)) ?? whole);
     const aboutOrder = orderId !== null && isEndParkReason(reason) ? { aboutOrderId: orderId } : {};
     const happened = eventTime === undefined ? {} : { eventTime };
-    await port.park({ account, eventType, deliveryId, receivedAt, reason, sealed, ...happened, ...aboutOrder });
+    const parked = { account, eventType, deliveryId, receivedAt, reason, sealed, ...happened, ...aboutOrder };
+    await port.park(parked, isProven);
     onForwarded?.(delivery, 'parked', 1);
   }
 
@@ -123,8 +136,8 @@ const toError = (error: unknown): Error =>
 /** What a delivery may wait for: that the run of its order or report may start, or that it may be parked. */
 export type WaitReason = 'newOrders' | 'parked';
 
-/** How much of an account's share is free. */
-export type Room = (reason: WaitReason, account: AccountName) => number;
+/** How much of an account's share is free, for deliveries that have proved themselves or for others. */
+export type Room = (reason: WaitReason, account: AccountName, isProven?: boolean) => number;
 
 /** The account has used up its share, so this delivery must wait. Not for an order that a run follows. */
 export class ShareUsedUp extends FaretrailError<'ShareUsedUp'> {
@@ -158,8 +171,16 @@ interface StartsOptions {
   newOrdersAtOnce: number | null;
   /** The most deliveries of an account that may wait for a person; null: any number. */
   parkedAtMost: number | null;
+  /** Those of them that have proved themselves get at least half of the places. */
+  hasProofs: boolean;
   monotonic?: MonotonicClock;
 }
+
+/** What an account may have started and parked; nothing is limited where its addresses are not. */
+export const limitsOf = (settings: { deliveriesPerSecond: number | null }) => ({
+  newOrdersAtOnce: settings.deliveriesPerSecond === null ? null : shares.account.newOrders,
+  parkedAtMost: settings.deliveriesPerSecond === null ? null : shares.parked.deliveries,
+});
 
 /** A run is asked at most so often whether it has read. */
 const askEveryMs = 1_000;
@@ -173,7 +194,10 @@ export type Starts = ReturnType<typeof createStarts>;
  * no place. A delivery for which there is no place rejects with `ShareUsedUp`. Remembers in memory what it has started, so that after a
  * restart as many may start again.
  */
-export function createStarts({ port, newOrdersAtOnce, parkedAtMost, monotonic = monotonicMs }: StartsOptions) {
+export function createStarts(options: StartsOptions) {
+  const { port, newOrdersAtOnce, parkedAtMost, hasProofs, monotonic = monotonicMs } = options;
+  const forProven = hasProofs && parkedAtMost !== null ? Math.floor(parkedAtMost / 2) : 0;
+
   /** The ids of the runs that were started here, as far as they have not read yet. */
   const unread = new Map<AccountName, Set<string>>();
   const unreadOf = (account: AccountName): Set<string> => {
@@ -224,16 +248,17 @@ export function createStarts({ port, newOrdersAtOnce, parkedAtMost, monotonic = 
       if (mayBeKnown && (await port.isKnown({ account, orderId }))) return await start();
       return await startNew(account, id, start);
     },
-    async park(delivery: ParkedDeliveryInput): Promise<void> {
+    async park(delivery: ParkedDeliveryInput, isProven = false): Promise<void> {
       if (parkedAtMost === null) return await port.park(delivery);
-      await parked.take(delivery.account);
+      await parked.take(delivery.account, isProven ? 0 : forProven);
       await port.park(delivery).catch((error: unknown) => {
         parked.giveBack(delivery.account);
         throw error;
       });
     },
     /** How many more of the account may start, or be parked, now. */
-    room: ((reason, account) => (reason === 'parked' ? parked : newOrders).room(account)) satisfies Room,
+    room: ((reason, account, isProven = false) =>
+      reason === 'parked' ? parked.room(account, isProven ? 0 : forProven) : newOrders.room(account)) satisfies Room,
   };
 }
 
@@ -261,9 +286,9 @@ function createShare(reason: WaitReason, { atMost, everyMs, monotonic, freed }: 
   }
 
   /** Looks before the first place is taken, and then whenever all are used. */
-  function look(account: AccountName): Promise<void> {
+  function look(account: AccountName, leaving = 0): Promise<void> {
     const share = shareOf(account);
-    const isWanted = share.used >= atMost || share.lookedAt === Number.NEGATIVE_INFINITY;
+    const isWanted = share.used >= atMost - leaving || share.lookedAt === Number.NEGATIVE_INFINITY;
     if (!isWanted || monotonic() - share.lookedAt < everyMs) return share.looking;
     share.lookedAt = monotonic();
     const giveBack = (places: number): void => {
@@ -274,20 +299,20 @@ function createShare(reason: WaitReason, { atMost, everyMs, monotonic, freed }: 
   }
 
   return {
-    /** Takes a place, or rejects with `ShareUsedUp`. */
-    async take(account: AccountName): Promise<void> {
-      await look(account);
+    /** Takes a place and leaves so many, or rejects with `ShareUsedUp`. */
+    async take(account: AccountName, leaving = 0): Promise<void> {
+      await look(account, leaving);
       // In the same turn as it finds one, since others wait for the same place.
       const share = shareOf(account);
-      if (share.used >= atMost) throw new ShareUsedUp(reason);
+      if (share.used >= atMost - leaving) throw new ShareUsedUp(reason);
       share.used += 1;
     },
     giveBack(account: AccountName): void {
       shareOf(account).used -= 1;
     },
-    room(account: AccountName): number {
-      const left = atMost - shareOf(account).used;
-      if (left <= 0) void look(account);
+    room(account: AccountName, leaving = 0): number {
+      const left = atMost - leaving - shareOf(account).used;
+      if (left <= 0) void look(account, leaving);
       return left;
     },
   };

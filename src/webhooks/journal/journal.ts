@@ -1,12 +1,15 @@
 import { type WallClock, wallMs } from '../../clock.js';
-import type { Delivery } from '../../domain/delivery.js';
+import type { Delivery, ParkReason } from '../../domain/delivery.js';
 import { type JournalDatabase, JournalDisk, type JournalDiskOptions, type JournalKey } from './disk.js';
 import { estimate, JournalError, lockFolder, prepareFolder } from './folder.js';
+import { createJournalShares, type JournalSharesOptions } from './shares.js';
 
 export interface JournalOptions {
   folder: string;
   /** Bytes of pages in use. The file may be longer, since it keeps freed pages for reuse. */
   maxBytes: number;
+  /** How accounts share it. Default: they do not. */
+  shares?: JournalSharesOptions;
   now?: WallClock;
   /** A commit that takes longer makes the journal unwritable until it ends. Default 5 s. */
   stallMs?: number;
@@ -25,6 +28,7 @@ export interface JournalEntry {
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
 const full = 'the journal is full';
+const shareIsFull = 'the account has used up its share of the journal';
 /** Ten times what a delivery takes that is not sealed. */
 const roomForOne = 4_096;
 
@@ -39,25 +43,39 @@ export async function openJournal(options: JournalOptions) {
   });
   let [lastSeq] = edgeKey(disk.database(), 'newest') ?? [0];
   let coming = 0; // bytes of pending changes, not yet counted in the size
-  const isFull = (more: number) => disk.size().bytes + coming + more > maxBytes;
+  const freeBytes = () => maxBytes - disk.size().bytes - coming;
+  const shares = createJournalShares(options.shares ?? { isShared: false, hasProofs: false });
+  const count = ([, account]: JournalKey, value: Buffer, change: 'came' | 'gone'): void =>
+    shares.count({ account, ...shareOf(value) }, estimate(value.length), change);
+  for (const { key, value } of disk.database().getRange({})) count(key, value, 'came');
 
   return {
     /** Resolves when the delivery is on the disk. Rejects with a `JournalError`; the ingress must then not answer 2xx. */
     async append(delivery: Delivery): Promise<void> {
-      const { account, eventType, orderId, ...rest } = delivery;
-      const value = Buffer.from(JSON.stringify(rest));
+      const { account, eventType, orderId, isProven, parkReason, ...rest } = delivery;
+      const value = Buffer.from(JSON.stringify({ isProven, parkReason, ...rest })); // see `shareOf`
       const bytes = estimate(value.length);
-      if (isFull(bytes)) throw new JournalError('JournalFull', full);
+      if (bytes > freeBytes()) throw new JournalError('JournalFull', full);
+      if (!shares.hasRoom(delivery, bytes, freeBytes())) throw new JournalError('JournalFull', shareIsFull);
       lastSeq = seqAfter(lastSeq, now());
+      const key: JournalKey = [lastSeq, account, eventType, orderId ?? ''];
       coming += bytes;
+      count(key, value, 'came');
       try {
-        await disk.write({ put: [lastSeq, account, eventType, orderId ?? ''], value });
+        await disk.write({ put: key, value });
+      } catch (error) {
+        count(key, value, 'gone');
+        throw error;
       } finally {
         coming -= bytes;
       }
     },
     /** Resolves when the entries are gone from the disk. */
-    remove: (keys: readonly JournalKey[]): Promise<void> => disk.write({ remove: keys }),
+    async remove(keys: readonly JournalKey[]): Promise<void> {
+      const entries = disk.isReadable() ? keys.map((key) => [key, disk.database().get(key)] as const) : [];
+      await disk.write({ remove: keys });
+      for (const [key, value] of entries) if (value) count(key, value, 'gone');
+    },
     /** Calls the one listener for each entry that reached the disk; with null: the journal may hold entries it did not name. */
     onAppend(listener: (key: JournalKey | null) => void): void {
       tell = listener;
@@ -69,6 +87,7 @@ export async function openJournal(options: JournalOptions) {
     },
     /** The entries with the first of these keys, as many as one call carries. Throws `JournalUnwritable` while reopening. */
     read: (keys: readonly JournalKey[]): JournalEntry[] => readEntries(disk.database(), keys),
+    heldOf: shares.heldOf,
     /** The number of entries. */
     depth: (): number => disk.size().entries,
     /** Bytes of pages in use. */
@@ -79,7 +98,7 @@ export async function openJournal(options: JournalOptions) {
       return seq === undefined ? null : Math.floor(seq / seqPerMs);
     },
     /** Why the journal takes no delivery now, without a path; null when it takes one. */
-    whyUnwritable: (): string | null => disk.whyUnwritable() ?? (isFull(roomForOne) ? full : null),
+    whyUnwritable: (): string | null => disk.whyUnwritable() ?? (freeBytes() < roomForOne ? full : null),
     /** Waits for pending changes. The entries stay for the next start. */
     async close(): Promise<void> {
       await disk.close();
@@ -125,6 +144,14 @@ function readEntries(database: JournalDatabase, keys: readonly JournalKey[]): Jo
     entries.push({ key, delivery: value ? toDelivery(key, value) : null });
   }
   return entries;
+}
+
+const valueStart = /^\{("isProven":true,)?("parkReason":"([A-Za-z]+)")?/;
+
+/** Whose share the entry takes, without parsing it all. Entries of earlier releases begin otherwise, and count as unproven. */
+function shareOf(value: Buffer): Pick<Delivery, 'isProven' | 'parkReason'> {
+  const [, isProven, , parkReason] = valueStart.exec(value.toString('latin1', 0, 100)) ?? [];
+  return { ...(isProven && { isProven: true }), ...(parkReason && { parkReason: parkReason as ParkReason }) };
 }
 
 type Kept = Omit<Delivery, 'account' | 'eventType' | 'orderId'>;

@@ -18,6 +18,7 @@ function aJournalInMemory() {
     onAppend: (listener) => {
       tell = listener;
     },
+    heldOf: () => ({ toPark: 0, unproven: 0 }),
   };
   function append(delivery: Delivery): void {
     last += 1;

@@ -4,11 +4,12 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Delivery } from '../../../src/domain/delivery.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import { JournalDisk, type JournalKey } from '../../../src/webhooks/journal/disk.js';
-import { type JournalEntry, openJournal } from '../../../src/webhooks/journal/journal.js';
+import { type Journal, type JournalEntry, openJournal } from '../../../src/webhooks/journal/journal.js';
 import { aForwarder, recordedPort } from '../forward/port.js';
 import { aDelivery, aFolder, aJournal, contentOf } from './folders.js';
 
 const maxBytes = 2 ** 20;
+const partner = toAccountName('partner');
 
 it('a journal gives back what was appended, oldest first, also when the clock goes back and it was opened again', async () => {
   let now = 1_800_000_000_000;
@@ -216,4 +217,42 @@ it('a body of several events that an ingress before 0.3.0 kept goes to a person,
   const ids = kept.map(({ deliveryId }) => deliveryId);
   expect([checked.sort(), recorded.delivered.sort()]).toEqual([ids, ids]);
   expect(recorded.calls.sort()).toEqual(ids.map((id) => `parked ambiguousBody: ${id}`));
+});
+
+/** Appends deliveries like this one until the journal refuses; their number. */
+async function fillWith(journal: Journal, more: Parameters<typeof aDelivery>[0]): Promise<number> {
+  for (let taken = 0; ; taken += 1) {
+    const refused = await journal
+      .append(aDelivery({ ...more, sealed: 'x'.repeat(8_000) }))
+      .catch((error: unknown) => error);
+    if (refused === undefined) continue;
+    expect(refused).toMatchObject({ code: 'JournalFull' });
+    return taken;
+  }
+}
+
+it('an account fills at most as much of a shared journal as it leaves free, also after a restart', async () => {
+  const shares = { isShared: true, hasProofs: false };
+  const folder = await aFolder();
+  const journal = await openJournal({ folder, maxBytes: 2 ** 22, shares });
+  const first = await fillWith(journal, {});
+  const bytes = journal.bytes();
+  expect(bytes).toBeGreaterThan(0.4 * 2 ** 22);
+  expect(bytes).toBeLessThan(0.55 * 2 ** 22);
+  expect(journal.whyUnwritable()).toBeNull();
+  await journal.close();
+
+  const again = await aJournal({ folder, maxBytes: 2 ** 22, shares });
+  await expect(again.append(aDelivery({ sealed: 'x'.repeat(8_000) }))).rejects.toMatchObject({ code: 'JournalFull' });
+  expect(await fillWith(again, { account: partner })).toBeGreaterThan(0.4 * first);
+  await again.remove(again.keysAfter(0, first));
+  expect(await fillWith(again, {})).toBeGreaterThan(0.5 * first);
+});
+
+it('what has not proved itself leaves half of the share to what has', async () => {
+  const journal = await aJournal({ maxBytes: 2 ** 22, shares: { isShared: false, hasProofs: true } });
+  const forged = await fillWith(journal, {});
+  const proven = await fillWith(journal, { isProven: true });
+  expect(proven).toBeGreaterThan(0.8 * forged);
+  expect(contentOf(journal).filter(({ isProven }) => isProven)).toHaveLength(proven);
 });
