@@ -6,7 +6,7 @@ import type { DeskRight, DeskSettings } from '../settings/desk.js';
 
 /** Who looks at a page, until when, and what that person may do. */
 export interface Viewer {
-  /** Names the sign-in, so that it can be ended. */
+  /** Names the session, so that its streams can be ended. */
   id: string;
   /** What Temporal and the log keep with each button that is pressed. */
   who: string;
@@ -15,15 +15,26 @@ export interface Viewer {
   csrf: string;
   /** Milliseconds since the epoch. */
   until: number;
+  /** A form that came when the session before had ended, to be shown on this page once more. */
+  unsent?: Unsent;
+}
+
+/** A form that was not carried out: where it was sent to, and what it held. */
+export interface Unsent {
+  path: string;
+  fields: Readonly<Record<string, string | undefined>>;
 }
 
 /** May this person do that? */
 export const may = ({ rights }: Pick<Viewer, 'rights'>, right: DeskRight): boolean => rights.includes(right);
 
-/** Until the person has to sign in again, and lost roles count: an hour. */
-const sessionMs = 3_600_000;
+/** Until the browser goes to the provider again, lost roles count, and a copy of the cookie is worth nothing after a sign-out: 15 minutes. */
+export const sessionMs = 900_000;
 
 const random = (): string => randomBytes(18).toString('base64url');
+
+/** A session from now on: its forms stay valid. Only where no provider could be asked again. */
+export const prolonged = (viewer: Viewer): Viewer => ({ ...viewer, until: instantIn(sessionMs) });
 
 /** A person who has just signed in. Nothing of what the browser had before goes on. */
 export const newViewer = (who: string, rights: readonly DeskRight[]): Viewer => ({
@@ -80,22 +91,15 @@ export function createCookies(settings: CookieSettings, origin: () => string) {
 /** Sealed cookies. */
 export type Cookies = ReturnType<typeof createCookies>;
 
-/** The sign-ins that people have ended before their time, which a copy of the cookie must not bring back. */
-export function createSessions(cookies: Cookies) {
-  const ended = new Map<string, number>();
-  return {
-    async find(cookie: string | undefined): Promise<Viewer | undefined> {
-      const viewer = (await cookies.read(cookie, 'session')) as Viewer | undefined;
-      return viewer && leftMs(viewer.until) > 0 && !ended.has(viewer.id) ? viewer : undefined;
-    },
-    begin: (viewer: Viewer): Promise<string> => cookies.set('session', viewer, leftMs(viewer.until)),
-    end({ id, until }: Viewer): string {
-      for (const [one, at] of ended) if (leftMs(at) === 0) ended.delete(one);
-      ended.set(id, until);
-      return cookies.clear('session');
-    },
-  };
+/** Whose session the browser shows, if it goes on. */
+export async function findViewer(cookies: Cookies, header: string | undefined): Promise<Viewer | undefined> {
+  const viewer = (await cookies.read(header, 'session')) as Viewer | undefined;
+  return viewer && leftMs(viewer.until) > 0 ? viewer : undefined;
 }
+
+/** The header that begins a session. */
+export const sessionCookie = (cookies: Cookies, viewer: Viewer): Promise<string> =>
+  cookies.set('session', viewer, leftMs(viewer.until));
 
 /** Was the form made for this person? */
 export function isOwnForm({ csrf }: Viewer, given: unknown): boolean {

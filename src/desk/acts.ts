@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
 import { troubleOf } from '../domain/order/trail.js';
 import { resendOne } from '../temporal/notices.js';
@@ -7,6 +8,9 @@ import type { Actor, Runs } from './runs.js';
 
 /** What a form and its address hold. */
 export type Fields = Readonly<Record<string, string | undefined>>;
+
+/** What a request with a form holds. */
+export const fieldsOf = ({ body, params }: FastifyRequest): Fields => ({ ...(body as Fields), ...(params as Fields) });
 
 /** Presses a button, and says what became of it. Rejects where it did not take. */
 type Act = (actor: Actor, given: Fields, runs: Runs) => Promise<string>;

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { leftMs, monotonicMs } from '../clock.js';
+import type { Viewer } from './access.js';
 import type { Changed, Reads } from './reads.js';
 
 const pollEveryMs = 1_000;
@@ -16,13 +17,13 @@ export function createLive(
   /** A text that changes with what Temporal knows of what needs somebody. */
   lookAtRuns: () => Promise<string>,
 ) {
-  const listeners = new Set<ServerResponse>();
+  const listeners = new Map<ServerResponse, Viewer['id']>();
   const stopped = new AbortController();
   let isLooking = false;
   let latestTold = '';
 
   const tell = (text: string): void => {
-    for (const response of listeners) {
+    for (const response of listeners.keys()) {
       if (response.writableLength > mostUnread) response.destroy();
       else response.write(text);
     }
@@ -62,10 +63,10 @@ export function createLive(
   }
 
   return {
-    /** Tells this browser of changes until it goes, or until its sign-in ends. */
-    listen(response: ServerResponse, until: number): void {
+    /** Tells this browser of changes until it goes, or until its session ends. */
+    listen(response: ServerResponse, { id, until }: Pick<Viewer, 'id' | 'until'>): void {
       response.write(`retry: 3000\n\n${latestTold}`); // may have come after the page was made
-      listeners.add(response);
+      listeners.set(response, id);
       const leave = () => listeners.delete(response);
       const end = setTimeout(() => leave() && response.end(), leftMs(until));
       response.on('error', leave).on('close', () => leave() && clearTimeout(end));
@@ -74,9 +75,13 @@ export function createLive(
         void look();
       }
     },
+    /** Ends what a session listens to, and has its pages say so. */
+    end(id: Viewer['id']): void {
+      for (const [response, one] of listeners) if (one === id) response.end('event: signedOut\ndata:\n\n');
+    },
     close(): void {
       stopped.abort();
-      for (const response of listeners) response.destroy();
+      for (const response of listeners.keys()) response.destroy();
     },
   };
 }

@@ -2,6 +2,7 @@ import * as oidc from 'openid-client';
 import { isLoopbackAddress } from '../domain/web-address.js';
 import type { DeskLogin, DeskRight } from '../settings/desk.js';
 import { type Cookies, newViewer, type Viewer } from './access.js';
+import type { Note } from './pages/layout.js';
 
 // Sign-in by OpenID Connect: the authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0 section 3.1, RFC 9700).
 
@@ -10,12 +11,16 @@ interface Pending {
   state: string;
   nonce: string;
   verifier: string;
-  /** The page that the person wanted. */
+  /** The page that the person wanted, and what it will say. */
   to: string;
+  note?: Note | undefined;
 }
 
 /** How long a person may take at the provider. */
 const pendingMs = 600_000;
+
+/** Characters of a page to come back to; a longer one would not fit into the cookie. */
+const longestPath = 1_000;
 
 export const callbackPath = '/callback';
 
@@ -38,18 +43,18 @@ export function createLogin(settings: DeskLogin, origin: () => string, cookies: 
   };
   return {
     /** Where to send the browser, and the cookie that it has to bring back. */
-    async begin(to: string): Promise<{ url: string; cookie: string }> {
+    async begin(to: string, note?: Note): Promise<{ url: string; cookie: string }> {
       const [state, nonce, verifier] = [oidc.randomState(), oidc.randomNonce(), oidc.randomPKCECodeVerifier()];
       const url = oidc.buildAuthorizationUrl(await provider(), {
         ...{ redirect_uri: `${origin()}${callbackPath}`, scope: 'openid profile email', state, nonce },
         code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
       });
-      const pending: Pending = { state, nonce, verifier, to: isPath(to) ? to : '/' };
+      const pending: Pending = { state, nonce, verifier, note, to: isPath(to) && to.length <= longestPath ? to : '/' };
       return { url: url.href, cookie: await cookies.set('login', pending, pendingMs) };
     },
     /** Who came back. Rejects for an answer that this browser has not asked for, or that does not hold. */
-    async finish(path: string, cookie: string | undefined): Promise<{ viewer: Viewer; to: string }> {
+    async finish(path: string, cookie: string | undefined): Promise<{ viewer: Viewer } & Pick<Pending, 'to' | 'note'>> {
       const pending = (await cookies.read(cookie, 'login')) as Pending | undefined;
       if (!pending) throw new Error('this browser has begun no sign-in, or took too long');
       const tokens = await oidc.authorizationCodeGrant(await provider(), new URL(path, origin()), {
@@ -57,7 +62,7 @@ export function createLogin(settings: DeskLogin, origin: () => string, cookies: 
         idTokenExpected: true,
       });
       const claims = tokens.claims() ?? {};
-      return { viewer: newViewer(nameIn(claims), rightsIn(claims, settings)), to: pending.to };
+      return { viewer: newViewer(nameIn(claims), rightsIn(claims, settings)), to: pending.to, note: pending.note };
     },
     /** Where the provider ends its own session; undefined where it has no such page. */
     async end(): Promise<string | undefined> {
@@ -74,12 +79,18 @@ export type Login = ReturnType<typeof createLogin>;
 /** A path of this site; `//host` and `/\host` would lead to another one. */
 const isPath = (text: string): boolean => /^\/(?![/\\])/.test(text);
 
-/** Only the subject is sure to stay the same and to belong to one person (OpenID Connect Core 1.0 section 5.7); the name is for readers. */
+/** Characters that no reader sees, or that turn the direction of what follows. */
+const unseen = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]/gu;
+
+/**
+ * Only the subject is sure to stay the same and to belong to one person (OpenID Connect Core 1.0 section 5.7), so it stands first, and two never
+ * become one. The name behind it is for readers: people can choose theirs at many providers.
+ */
 export function nameIn(claims: Readonly<Record<string, unknown>>): string {
-  const subject = String(claims.sub);
-  const name = [claims.preferred_username, claims.email, claims.name].find((one) => typeof one === 'string');
-  const shown = (name === undefined || name === subject ? subject : `${name} (${subject})`).replace(/\p{C}/gu, '');
-  return shown.length <= 100 ? shown : subject.slice(0, 100);
+  const subject = String(claims.sub).replace(unseen, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`);
+  const given = [claims.preferred_username, claims.email, claims.name].find((one) => typeof one === 'string');
+  const name = given?.replace(unseen, '').trim().slice(0, 60);
+  return name === undefined || name === '' || name === subject ? subject : `${subject} (${name})`;
 }
 
 /** What the roles in the claims allow. Whoever may do anything may also look. */

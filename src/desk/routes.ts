@@ -43,7 +43,7 @@ export function addPages(app: FastifyInstance, { reads, runs, settings }: PagePa
   const frameOf = async (request: FastifyRequest, reply: FastifyReply) => {
     const note = (await cookies.read(request.headers.cookie, 'note')) as Note | undefined;
     if (note) reply.header('set-cookie', cookies.clear('note')); // it is said once
-    return { viewer: request.viewer, note };
+    return { viewer: note?.unsent ? { ...request.viewer, unsent: note.unsent } : request.viewer, note };
   };
   const send = (reply: FastifyReply, content: string | AsyncIterable<string>): FastifyReply =>
     reply.type('text/html; charset=utf-8').send(typeof content === 'string' ? content : Readable.from(content));

@@ -151,7 +151,6 @@ describe('the desk lets in nobody who', () => {
     expect((await press({}, { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
     const json = { method: 'POST', body: '{"reason":"x"}', headers: { 'content-type': 'application/json' } };
     expect((await browser.send(path, json)).status).toBe(400);
-    expect((await createBrowser(desk.origin).send(path, { method: 'POST' })).status).toBe(401);
     expect(desk.logged.filter((line) => 'act' in line)).toEqual([]);
   });
 
@@ -164,7 +163,7 @@ describe('the desk lets in nobody who', () => {
       'referrer-policy': 'same-origin',
     });
     const [cookie] = (await createBrowser(desk.origin).send('/')).headers.getSetCookie();
-    expect(cookie).toMatch(/^desk-session=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=3600$/);
+    expect(cookie).toMatch(/^desk-session=[^;]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900$/);
   });
 });
 
@@ -212,7 +211,7 @@ describe('live pages', () => {
         return this;
       },
     });
-    for (let viewer = 0; viewer < 50; viewer += 1) live.listen(response() as never, Date.now() + 60_000);
+    for (let viewer = 0; viewer < 50; viewer += 1) live.listen(response() as never, newViewer('anna', ['view']));
     const since = performance.now();
     await expect.poll(() => looks).toBeGreaterThanOrEqual(3);
     // One at once, one in progress, and one when the last viewer leaves.

@@ -31,8 +31,13 @@ export async function openDesk(
   const runs = openRuns({ TEMPORAL_ADDRESS: address }, taskQueue);
   const live = createLive(reads, async () => JSON.stringify(await runs.inNeed()));
   const logged: object[] = [];
-  const keep = (fields: object, message: string) => void logged.push({ ...fields, message });
-  const logger = { info: keep, error: keep } as unknown as Logger;
+  const keep = (level: object) => (fields: object, message: string) =>
+    void logged.push({ ...fields, message, ...level });
+  const logger = {
+    info: keep({}),
+    warn: keep({ level: 'warn' }),
+    error: keep({ level: 'error' }),
+  } as unknown as Logger;
   const desk = await startDesk({
     settings: { ...deskSettings, ...more },
     reads,

@@ -1,5 +1,5 @@
 import { html } from 'ghtml';
-import { may, type Viewer } from '../access.js';
+import { may, type Unsent, type Viewer } from '../access.js';
 
 // Every `${...}` is escaped. `!${...}` is HTML that another template has made.
 
@@ -27,6 +27,8 @@ export interface Frame {
 export interface Note {
   isGood: boolean;
   text: string;
+  /** The form that was not carried out, to be shown again. */
+  unsent?: Unsent;
 }
 
 const places = { '/': 'Needs somebody', '/orders': 'Orders and rides', '/notices': 'Lost notices' } as const;
@@ -51,7 +53,7 @@ export const pageStart = ({ viewer, title, place, live, note, searched }: Frame)
 )}</nav>
 <search><form method="post" action="/search">!${csrfField(viewer)}
 <label for="find">${may(viewer, 'personal') ? 'Order, ride or reference' : 'Order or ride'}</label>
-<input id="find" name="text" type="search" required maxlength="128" autocomplete="off" placeholder="how it begins" value="${searched ?? ''}"><button>Find</button></form></search>
+<input id="find" name="text" type="search" required maxlength="128" autocomplete="off" placeholder="how it begins" value="${searched ?? unsentTo(viewer, '/search')?.text ?? ''}"><button>Find</button></form></search>
 <form method="post" action="/logout" class="who">!${csrfField(viewer)}<span>${viewer.who}</span> <button class="plain">Sign out</button></form>
 </header>
 <main id="main" tabindex="-1" data-live="${live ?? ''}">
@@ -104,20 +106,39 @@ export const part = (title: string, head: readonly string[], rows: readonly (rea
 <thead><tr>!${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
 <tbody>!${rows.map((cells) => html`<tr>!${cells.map((cell) => html`<td>!${cell}</td>`)}</tr>`)}</tbody></table></div>`;
 
-/** A button that asks once: the first press shows what it will do, the second does it. */
-export function button(
-  viewer: Viewer,
-  { action, name, says, fields = '', id }: { action: string; name: string; says: string; fields?: Html; id?: string },
-): Html {
-  if (!may(viewer, 'act')) return '';
-  return html`<details class="act" id="${id}"><summary>${name}</summary>
-<form method="post" action="${action}">!${csrfField(viewer)}<p>${says}</p>!${fields}<button>Yes, ${name.toLowerCase()}</button></form></details>`;
+/** What was typed into a form that came too late. */
+const unsentTo = ({ unsent }: Viewer, path: string) => (unsent?.path === path ? unsent.fields : undefined);
+
+/** What a button sends: what a person types under a label, or what stands there already. */
+interface Field {
+  name: string;
+  label?: string;
+  value?: string;
 }
 
-/** A field of such a button. */
-export const field = (name: string, label: string, id: string, value = ''): Html =>
-  html`<p><label for="${id}">${label}</label><input id="${id}" name="${name}" maxlength="200" autocomplete="off" value="${value}" required></p>`;
+/** A button that asks once: the first press shows what it will do, the second does it. One whose form came too late is open, as it was sent. */
+export function button(
+  viewer: Viewer,
+  {
+    action,
+    name,
+    says,
+    fields = [],
+    id,
+  }: { action: string; name: string; says: string; fields?: readonly Field[]; id: string },
+): Html {
+  if (!may(viewer, 'act')) return '';
+  const before = unsentTo(viewer, action);
+  const isThis = before && fields.every((one) => one.label !== undefined || before[one.name] === one.value);
+  const shown = fields.map((one) => fieldOf(id, isThis ? { ...one, value: before[one.name] ?? '' } : one));
+  return html`<details class="act" id="${id}" !${isThis ? 'open' : ''}><summary>${name}</summary>
+<form method="post" action="${action}">!${csrfField(viewer)}<p>${says}</p>!${shown}<button>Yes, ${name.toLowerCase()}</button></form></details>`;
+}
 
-/** One that the person does not see. */
-export const hidden = (name: string, value: string): Html =>
-  html`<input type="hidden" name="${name}" value="${value}">`;
+function fieldOf(buttonId: string, { name, label, value = '' }: Field): Html {
+  if (label === undefined) return hidden(name, value);
+  const id = `${buttonId}-${name}`;
+  return html`<p><label for="${id}">${label}</label><input id="${id}" name="${name}" maxlength="200" autocomplete="off" value="${value}" required></p>`;
+}
+
+const hidden = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`;

@@ -6,7 +6,7 @@ import type { Missed } from '../../temporal/notices.js';
 import type { Viewer } from '../access.js';
 import type { AttentionRow, OrderRow, StoredOrder } from '../reads.js';
 import type { OrderInTemporal } from '../runs.js';
-import { button, facts, field, type Html, hidden, linkTo, part, pathOf, personal, time } from './layout.js';
+import { button, facts, type Html, linkTo, part, pathOf, personal, time } from './layout.js';
 import { allNeeds, type What, whatToDo } from './needs.js';
 import { inWords, remedyFor } from './remedies.js';
 
@@ -64,11 +64,11 @@ function orderButtons(viewer: Viewer, { account, order_id, outcome }: OrderRow, 
   const path = pathOf('orders', account, order_id);
   if (outcome !== null && outcome !== 'stopped' && outcome !== 'expired') return ''; // it has ended at the service
   const isOpen = known?.found ? known.found.isOpen : outcome === null;
-  const buttons: Parameters<typeof button>[1][] = [
+  const buttons: Omit<Parameters<typeof button>[1], 'id'>[] = [
     { action: 'refresh', name: 'Read now', says: 'The order is read at the service now, which changes nothing there.' },
     {
       ...{ action: 'stop', name: 'Stop following', says: 'The order itself goes on at the service.' },
-      fields: field('reason', 'Why', 'stop-reason'),
+      fields: [{ name: 'reason', label: 'Why' }],
     },
     { action: 'follow', name: 'Follow again', says: 'The order is followed again, from its status at the service on.' },
   ];
@@ -120,7 +120,10 @@ export const missedPart = (viewer: Viewer, missed: readonly Missed[]): Html =>
         id: `resend-${at}`,
         name: 'Send again',
         says: 'The receiver gets the notice again, under the same id as before.',
-        fields: `${hidden('id', one.id)}${hidden('missedAt', one.missedAt)}`,
+        fields: [
+          { name: 'id', value: one.id },
+          { name: 'missedAt', value: one.missedAt },
+        ],
       }),
       aboutOf(one),
       html`${one.status === null ? one.reason : `HTTP ${one.status}`}`,

@@ -4,7 +4,7 @@ import type { ParkedDelivery } from '../../domain/parked.js';
 import type { ParkedDeliveryKey } from '../../domain/workflow-ids.js';
 import type { Missed } from '../../temporal/notices.js';
 import type { AttentionRow, RideRow } from '../reads.js';
-import { button, facts, field, type Html, hidden, linkTo, page, pathOf, type Seen, time } from './layout.js';
+import { button, facts, type Html, linkTo, page, pathOf, type Seen, time } from './layout.js';
 import { missedPart, storedTrouble } from './order.js';
 
 /** Does the ride wait for a person because its order may or may not exist? */
@@ -24,21 +24,21 @@ export function ridePage(
   const ways = [
     {
       ...{ id: 'made', name: 'It was made', says: 'This order is followed from now on.' },
-      fields: field('orderId', 'Order id at the service', 'made-order', suggested ?? ''),
+      fields: [{ name: 'orderId', label: 'Order id at the service', value: suggested ?? '' }],
     },
     {
       id: 'tryAgain',
       name: 'Order it now',
       says: 'If the first attempt did work, the passenger gets two cars and you pay for both.',
-      fields: '',
+      fields: [],
     },
     {
       ...{ id: 'giveUp', name: 'Give it up', says: 'The ride ends without an order.' },
-      fields: field('reason', 'Why', 'give-up-reason'),
+      fields: [{ name: 'reason', label: 'Why' }],
     },
   ];
   const buttons = ways.map(({ fields, ...way }) =>
-    button(viewer, { ...way, action, fields: `${hidden('how', way.id)}${fields}` }),
+    button(viewer, { ...way, action, fields: [{ name: 'how', value: way.id }, ...fields] }),
   );
   const named = html`<p>The service named order <code>${suggested}</code> in an answer. Check that it is the order of this ride.</p>`;
   const decide = html`<h2>Was the order made?</h2>
@@ -64,10 +64,10 @@ export function parkedPage(
   const about = delivery?.aboutOrderId;
   const acts = html`<div class="acts">!${button(frame.viewer, {
     ...{ action: `${path}/route`, id: 'route', name: 'Give to an order', says: 'The order is read because of it.' },
-    fields: field('orderId', 'Order id', 'route-order', about),
+    fields: [{ name: 'orderId', label: 'Order id', value: about ?? '' }],
   })}!${button(frame.viewer, {
     ...{ action: `${path}/discard`, id: 'discard', name: 'Discard', says: 'The delivery leads to nothing.' },
-    fields: field('reason', 'Why', 'discard-reason'),
+    fields: [{ name: 'reason', label: 'Why' }],
   })}</div>`;
   return page(
     { ...frame, title: 'Parked delivery', place: '/' },

@@ -41,12 +41,15 @@ async function showAnew() {
   live.textContent = `Live. Shown anew at ${zone.format(new Date())}.`;
 }
 
-/** The sign-in is over. The provider mostly lets the browser in again by itself. */
+/** The session is over, or the desk is away. The provider mostly lets the browser in again without a person. */
 async function signInAgain() {
   const answer = isBusy() ? undefined : await fetch(location.href, { redirect: 'manual' }).catch(() => undefined);
-  if (answer?.ok || answer?.type === 'opaqueredirect') location.reload();
-  else setTimeout(signInAgain, signInAfterMs);
+  if (answer?.ok || answer?.status === 401 || answer?.type === 'opaqueredirect') location.reload();
+  else signInSoon();
 }
+
+/** Pages of one browser end together: not all of them should go to the provider. */
+const signInSoon = () => setTimeout(signInAgain, signInAfterMs * (1 + Math.random()));
 
 showTimes(document);
 if (main.dataset.live) {
@@ -59,8 +62,13 @@ if (main.dataset.live) {
   };
   changes.onerror = () => {
     live.textContent = 'Not live for the moment.';
-    if (changes.readyState === EventSource.CLOSED) setTimeout(signInAgain, signInAfterMs);
+    if (changes.readyState === EventSource.CLOSED) signInSoon();
   };
+  // Another page has signed out: this one must not sign in again on its own, nor go on showing what it has.
+  changes.addEventListener('signedOut', () => {
+    changes.close();
+    main.textContent = 'Signed out. Reload the page to sign in again.';
+  });
   changes.onmessage = ({ data }) => {
     const topics = JSON.parse(data);
     if (topics.includes(main.dataset.live) || topics.includes('all')) void showAnew();
