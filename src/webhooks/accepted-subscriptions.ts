@@ -44,7 +44,9 @@ interface AcceptedSubscriptionsPorts {
 export function createAcceptedSubscriptions(ports: AcceptedSubscriptionsPorts): AcceptedSubscriptions {
   const memos = new Map<string, CachedMemo>();
 
-  function memoOf(key: SubscriptionKey): CachedMemo {
+  /** `key` may be an arrival with more fields: only its own go on to the thread that reads, which takes plain data alone. */
+  function memoOf({ account, eventType }: SubscriptionKey): CachedMemo {
+    const key = { account, eventType };
     const id = subscriptionId(key);
     const memo = memos.get(id) ?? new CachedMemo(key, ports);
     memos.set(id, memo);

@@ -126,8 +126,9 @@ async function judgeRuns({ stage: { client, taskQueue, ingressUrl }, orders, vic
   const rides = createFaretrailClient({ client, taskQueue });
   const problems: string[] = [];
   for (const [orderId, had] of orders) {
-    const { outcome, attention, timeline } = await rides.get('business', orderId).trail();
+    const { outcome, attention, timeline, deliveries } = await rides.get('business', orderId).trail();
     if (outcome !== null || attention) problems.push(`order ${orderId} is ${outcome ?? attention?.code}`);
+    if (had.size > 1 && deliveries.received === 0) problems.push(`no delivery of the service reached order ${orderId}`);
     const claims = timeline.filter(({ source }) => source === 'delivery');
     if (claims.length > claimsAtMost) problems.push(`order ${orderId} shows ${claims.length} claims`);
     for (const { status, source } of timeline)

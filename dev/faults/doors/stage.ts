@@ -57,7 +57,7 @@ const newKey = (): string => `k1:${randomBytes(32).toString('base64url')}`;
 /** Starts everything, with an active subscription. Needs a compiled checkout. */
 export async function openStage({ temporalProgram, isSigned, onEnd, ...notices }: StageOptions): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'faretrail-doors-'));
-  onEnd(() => process.env.DOORS_KEEP ? console.log(folder) : rmSync(folder, { recursive: true, force: true }));
+  onEnd(() => (process.env.DOORS_KEEP ? console.log(folder) : rmSync(folder, { recursive: true, force: true })));
   const temporal = await openDevServer(temporalProgram)(folder);
   onEnd(temporal.close);
   const store = await openStoreSite();
