@@ -52,7 +52,7 @@ export async function shootDesk(flags: Pick<Flags, 'browser'>): Promise<void> {
       ...{ FARETRAIL_NOTIFY_ORIGINS: told, FARETRAIL_NOTIFY_PRIVATE: 'true' },
       FARETRAIL_NOTIFY_SECRETS: `n1:${randomBytes(32).toString('base64url')}`,
     };
-    const env = { ...localSettings({ sandbox, ingressPort: 0, journalDir: folder }).env, ...here, ...notices };
+    const env = { ...localSettings({ sandbox, ingressPort: 0 }).env, ...here, ...notices };
     const worker = await startLocalProcess('worker', env, folder);
     ends.push(worker.stop);
     const more = { FARETRAIL_DESK_PORT: '0', FARETRAIL_DESK_TEMPORAL_UI: server.uiUrl };

@@ -52,7 +52,7 @@ export async function startEncryptedStack(say: (line: string) => void): Promise<
     started.push(() => sandbox.close());
     sandbox.setRideSettings({ script: life.map((status, step) => ({ status, afterMs: step * 1_000 })) });
     const env = {
-      ...localSettings({ sandbox, ingressPort: 0, journalDir: folder }).env,
+      ...localSettings({ sandbox, ingressPort: 0 }).env,
       TEMPORAL_ADDRESS: address,
       FARETRAIL_ENCRYPT_PAYLOADS: 'true',
       FARETRAIL_PAYLOAD_KEYS: `p1:${randomBytes(32).toString('base64url')}`,

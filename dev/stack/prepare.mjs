@@ -124,8 +124,12 @@ function isAlive(pid) {
 async function lock() {
   const path = inRoot('.faretrail/prepare.lock');
   const mine = `${path}.${process.pid}`;
-  fs.mkdirSync(dirname(path), { recursive: true });
-  fs.writeFileSync(mine, String(process.pid));
+  try {
+    fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 }); // npm start keeps orders and persons there
+    fs.writeFileSync(mine, String(process.pid));
+  } catch (error) {
+    fail([`cannot write to .faretrail (${error.code})`]);
+  }
   process.on('exit', () => fs.rmSync(readIfThere(path) === String(process.pid) ? path : mine, { force: true }));
   for (let tries = 1; ; tries += 1) {
     try {

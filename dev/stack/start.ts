@@ -1,14 +1,16 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseEnv } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { Client } from 'pg';
 import { asShown, paint, tableText } from '../../src/cli/text.js';
 import { FaretrailError } from '../../src/domain/errors.js';
+import { onSignal } from '../../src/run-process.js';
 import { connectClient } from '../../src/temporal/connection.js';
 import { startSandbox } from '../sandbox/sandbox.js';
 import { startPostgres } from './postgres/postgres.js';
+import { claimFolder, placeJournal } from './run/folder.js';
+import { dropOwnSettings, readLocalEnv, writeLocalEnv } from './run/local-env.js';
 import { type LocalProcess, startLocalProcess } from './run/process-child.js';
 import { findFault, followSamples, showLive, stepMs } from './run/sample-rides.js';
 import { givenSettings, localSettings } from './run/settings.js';
@@ -53,7 +55,10 @@ function readFlags(argv: string[]): Flags {
 async function main(): Promise<void> {
   const { once, store: withStore } = readFlags(process.argv);
   heading('faretrail, local stack');
-  mkdirSync(folder, { recursive: true });
+  const claimed = await claimFolder(folder);
+  running.push({ stop: claimed.release });
+  if (dropOwnSettings(process.env) > 0)
+    say(`shell     has loaded ${inProject(settingsFile)}, whose settings do not count`);
   const temporal = await startTemporal(folder, say);
   running.push(temporal);
   say(`Temporal  ${temporal.address}`);
@@ -61,11 +66,10 @@ async function main(): Promise<void> {
   const sandbox = await startSandbox();
   running.push({ stop: () => sandbox.close() });
   const ingressPort = await usualOrFreePort(usualIngressPort);
-  const journalDir = join(folder, `journal-${ingressPort}`);
-  const before = existsSync(settingsFile) ? parseEnv(readFileSync(settingsFile, 'utf8')) : {};
-  const { env, sandboxed, isAllSandboxed } = localSettings({ sandbox, ingressPort, journalDir, before });
-  if (env.FARETRAIL_WEBHOOK_KEYS !== before.FARETRAIL_WEBHOOK_KEYS)
-    rmSync(journalDir, { recursive: true, force: true }); // its keys are gone
+  const before = readLocalEnv(settingsFile);
+  const { env, sandboxed, isAllSandboxed } = localSettings({ sandbox, ingressPort, before });
+  const areKeysKept = env.FARETRAIL_WEBHOOK_KEYS === before.FARETRAIL_WEBHOOK_KEYS;
+  env.FARETRAIL_JOURNAL_DIR = placeJournal(folder, before.FARETRAIL_JOURNAL_DIR, areKeysKept);
   say(`sandbox   ${sandbox.url}, for: ${sandboxed.join(', ') || 'no account'}`);
   if (!isAllSandboxed)
     say('reads     as often as in production, since an account is real; FARETRAIL_POLL_* changes that');
@@ -80,26 +84,33 @@ async function main(): Promise<void> {
   running.push(ingress);
   say(`ingress   http://127.0.0.1:${ingressPort}, log in ${inProject(ingress.logFile)}`);
   if (!isAllSandboxed) say(`public    ${env.FARETRAIL_PUBLIC_URL}; FARETRAIL_PUBLIC_URL changes that`);
+  const urls = {
+    UI: temporal.uiUrl ?? temporal.address,
+    sandbox: sandbox.url,
+    ingress: `http://127.0.0.1:${ingressPort}`,
+  };
+  claimed.note([temporal.pid ?? [], worker.pid, ingress.pid].flat(), urls);
   const hasFailed = Promise.race([worker, ingress].map(failureOf));
   const isWell = await Promise.race([followAll({ sandbox, isAllSandboxed, temporal, settings }), hasFailed]);
   if (once) return await exit(isWell ? 0 : 1);
-  writeSettings({ ...env, TEMPORAL_ADDRESS: temporal.address });
+  writeLocalEnv(settingsFile, { ...env, TEMPORAL_ADDRESS: temporal.address });
   sayHowToGoOn(temporal, worker);
   await hasFailed;
 }
 
 /** Rejects when the process ends by itself. */
-async function failureOf({ name, ended, logTail }: LocalProcess): Promise<never> {
+async function failureOf({ name, ended, howEnded, logFile }: LocalProcess): Promise<never> {
   await ended;
   if (stopped !== undefined) return await new Promise(() => undefined);
-  throw new FaretrailError('ProcessEnded', `the ${name} has ended; the end of its log:\n${logTail()}`);
+  throw new FaretrailError('ProcessEnded', `the ${name} ${howEnded()}; its log: ${inProject(logFile)}`);
 }
 
 /** Its data is in a folder that the user of PostgreSQL can reach. Returns the address. */
 async function startStore(): Promise<string> {
+  const own = process.umask(0o022); // the server may run as another user
   const data = mkdtempSync(join(tmpdir(), 'faretrail-store-'));
   running.push({ stop: async () => rmSync(data, { recursive: true, force: true }) });
-  const server = await startPostgres(data, say);
+  const server = await startPostgres(data, say).finally(() => process.umask(own));
   running.push(server);
   say(`store     PostgreSQL at 127.0.0.1:${server.port}, schema faretrail`);
   return server.url;
@@ -167,12 +178,6 @@ async function countRows(url: string): Promise<string> {
     .join(', ');
 }
 
-/** Writes the settings for commands in another terminal. It holds local keys and sandbox credentials, so only this user can read it. */
-function writeSettings(env: Record<string, string>): void {
-  const lines = Object.entries(env).map(([name, value]) => `${name}=${value}\n`);
-  writeFileSync(settingsFile, lines.join(''), { mode: 0o600 });
-}
-
 function sayHowToGoOn({ uiUrl }: LocalTemporal, { logFile }: LocalProcess): void {
   heading('Still running. Try, in another terminal:');
   say(`  set -a; . ${inProject(settingsFile)}; set +a`);
@@ -196,12 +201,10 @@ async function exit(code: number): Promise<never> {
   process.exit(code);
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => {
-    say('\nstopping all that it started');
-    void exit(signal === 'SIGINT' ? 130 : 143);
-  });
-}
+onSignal(['SIGINT', 'SIGTERM'], (signal) => {
+  say('\nstopping all that it started');
+  void exit(signal === 'SIGINT' ? 130 : 143);
+});
 
 main().catch((error: unknown) => {
   if (stopped !== undefined) return; // later failures are a result of the stop

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { projectRoot } from '../temporal/project-root.js';
 import { type ServerProcess, startServerProcess } from '../temporal/server-process.js';
 import { nodeArgs } from './node-args.js';
 
@@ -12,7 +13,7 @@ export interface LocalProcess extends ServerProcess {
 /** Longer than the 40 s after which a worker abandons running activities. */
 const stopWithinMs = 60_000;
 
-/** Starts a process as a deployment does, with its log in `folder`, and waits until it says that it has started. Throws `ServerFailed`. */
+/** Starts a process as a deployment does, with its log in `folder`, and waits until it says that it has started. Throws `ServerFailed`, which names the log. */
 export async function startLocalProcess(
   name: LocalProcess['name'],
   env: Record<string, string | undefined>,
@@ -20,8 +21,9 @@ export async function startLocalProcess(
 ): Promise<LocalProcess> {
   const logFile = join(folder, `${name}.log`);
   const isUp = (log: string): boolean => log.includes(`${name} started`);
-  const server = await startServerProcess(process.execPath, nodeArgs(name), { env, logFile, isUp, stopWithinMs });
-  return { ...server, name, logFile };
+  const said = `${name} (log in ${logFile.replace(`${projectRoot}/`, '')})`;
+  const options = { name: `the ${said}`, env, logFile, isUp, stopWithinMs };
+  return { ...(await startServerProcess(process.execPath, nodeArgs(name), options)), name, logFile };
 }
 
 /** Where a desk listens, as its log says. */

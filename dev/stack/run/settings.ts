@@ -14,7 +14,6 @@ export interface LocalSettings {
 export interface LocalParts {
   sandbox: Sandbox;
   ingressPort: number;
-  journalDir: string;
   /** What the stack wrote down when it ran before. */
   before?: Readonly<Record<string, string | undefined>>;
 }
@@ -35,7 +34,7 @@ export const givenSettings = (): Record<string, string> =>
   Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => Boolean(entry[1])));
 
 /** Takes credentials from the environment. The sandbox serves each account without credentials there. */
-export function localSettings({ sandbox, ingressPort, journalDir, before = {} }: LocalParts): LocalSettings {
+export function localSettings({ sandbox, ingressPort, before = {} }: LocalParts): LocalSettings {
   const given = givenSettings();
   const hasAccountsFile = Boolean(given.FARETRAIL_ACCOUNTS_FILE);
   const isGiven = (prefix: string) => hasAccountsFile || Object.keys(given).some((name) => name.startsWith(prefix));
@@ -44,7 +43,6 @@ export function localSettings({ sandbox, ingressPort, journalDir, before = {} }:
     FARETRAIL_INGRESS_PORT: String(ingressPort),
     // A real service cannot reach this machine at the default, so commands in another terminal have to find what was set here.
     FARETRAIL_PUBLIC_URL: given.FARETRAIL_PUBLIC_URL ?? `http://127.0.0.1:${ingressPort}`,
-    FARETRAIL_JOURNAL_DIR: journalDir,
   };
   if (!isGiven('FARETRAIL_PARTNER_')) {
     sandboxed.push('partner');

@@ -8,6 +8,7 @@ export interface LocalTemporal {
   uiUrl: string | undefined;
   /** Did the stack start the server? Then the stack sets it up. */
   isOurs: boolean;
+  pid?: number;
   stop(): Promise<void>;
 }
 
@@ -15,12 +16,12 @@ const usualPort = 7233;
 
 /** Takes the server at `TEMPORAL_ADDRESS`. Default: starts our own server with a database in `folder`. */
 export async function startTemporal(folder: string, say: (line: string) => void): Promise<LocalTemporal> {
-  const address = process.env.TEMPORAL_ADDRESS;
-  if (address) return { address, uiUrl: undefined, isOurs: false, stop: async () => undefined };
-  const program = await findDevServer(say);
+  const { TEMPORAL_ADDRESS: address = '' } = process.env;
+  const program = address === '' ? await findDevServer(say) : null;
+  process.umask(0o077); // what all parts write from now on holds orders and persons
+  if (program === null) return { address, uiUrl: undefined, isOurs: false, stop: async () => undefined };
   const port = await usualOrFreePort(usualPort);
-  // If the usual port is taken, a second stack may be running. Two servers must never share a database.
-  const databaseFile = join(folder, port === usualPort ? 'temporal.db' : `temporal-${port}.db`);
+  const databaseFile = join(folder, 'temporal.db');
   const uiPort = await usualOrFreePort(8233);
   const namespace = process.env.TEMPORAL_NAMESPACE || 'default';
   return { ...(await startDevServer({ program, namespace, databaseFile, port, uiPort })), isOurs: true };

@@ -15,6 +15,8 @@ export interface ServerProcess {
   /** The end of its log. */
   logTail(): string;
   hasEnded(): boolean;
+  /** How it ended, such as "was ended by SIGKILL". */
+  howEnded(): string;
   /** Resolves once the server has ended, for whatever reason. */
   ended: Promise<void>;
   /** Sends `stopSignal`, and later SIGKILL. Resolves once the server has ended. */
@@ -24,6 +26,8 @@ export interface ServerProcess {
 }
 
 export interface ServerProcessOptions {
+  /** Its name in errors. Default: the program. */
+  name?: string;
   /** The user of the server; default: our own. */
   user?: SystemUser | undefined;
   /** Default: ours. */
@@ -59,7 +63,7 @@ export async function startServerProcess(
   const { user, cwd, env, stopSignal = 'SIGTERM', stopWithinMs = stopGraceMs, logFile } = options;
   const child = spawn(program, args, { ...user, cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let log = '';
-  const file = logFile === undefined ? undefined : createWriteStream(logFile);
+  const file = logFile === undefined ? undefined : createWriteStream(logFile, { mode: 0o600 });
   for (const stream of [child.stdout, child.stderr]) {
     if (file) stream.pipe(file, { end: false });
     stream.setEncoding('utf8').on('data', (text) => {
@@ -80,8 +84,9 @@ export async function startServerProcess(
     await kill();
   };
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
-  const server = { pid: child.pid ?? 0, logTail: () => tailOf(log), hasEnded, ended, stop, kill };
-  await untilUp(program, server, () => options.isUp?.(log) ?? true, options.upWithinMs ?? 60_000);
+  const howEnded = () => (child.signalCode ? `was ended by ${child.signalCode}` : `ended with ${child.exitCode}`);
+  const server = { pid: child.pid ?? 0, logTail: () => tailOf(log), hasEnded, howEnded, ended, stop, kill };
+  await untilUp(options.name ?? program, server, () => options.isUp?.(log) ?? true, options.upWithinMs ?? 60_000);
   return server;
 }
 
@@ -101,7 +106,7 @@ async function untilUp(
   }
   if (!server.hasEnded()) return;
   await server.ended;
-  throw new ServerFailed('ServerEnded', `${program} ended before it was up\n${server.logTail()}`);
+  throw new ServerFailed('ServerEnded', `${program} ${server.howEnded()} before it was up\n${server.logTail()}`);
 }
 
 /**

@@ -6,7 +6,7 @@ afterEach(() => vi.unstubAllEnvs());
 
 const sandbox = { url: 'http://127.0.0.1:1' } as Sandbox;
 const before = { FARETRAIL_SEALING_KEYS: 'k1:before', FARETRAIL_WEBHOOK_KEYS: 'w1:before' };
-const settings = () => localSettings({ sandbox, ingressPort: 8480, journalDir: '/none', before });
+const settings = () => localSettings({ sandbox, ingressPort: 8480, before });
 
 it.each([
   ['FARETRAIL_BUSINESS_CLIENT_ID', ['partner']],
