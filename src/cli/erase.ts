@@ -3,6 +3,7 @@ import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { monotonicMs } from '../clock.js';
 import { valueAt } from '../contracts/json.js';
 import { InvalidInput } from '../domain/errors.js';
+import { isSameId, type OrderId, spellingsOf } from '../domain/keys.js';
 import { publishedDelivery } from '../domain/published.js';
 import { searchAttributeNames as names, quote } from '../domain/search-attribute-names.js';
 import {
@@ -150,14 +151,17 @@ interface RunAbout extends Pick<RunTimes, 'state' | 'isOpen'> {
 /** Finds all runs about an order: those whose id names it, and of the other runs of the account those whose input or result does. It
  *  needs no worker. */
 async function findRunsAbout(session: Session, key: FollowOrderKey): Promise<RunAbout[]> {
-  const ids = [followOrderId(key), companyReportId({ account: key.account, about: key.orderId })];
+  const ids = spellingsOf(key.orderId).flatMap((spelling) => {
+    const orderId = spelling as OrderId;
+    return [followOrderId({ ...key, orderId }), companyReportId({ account: key.account, about: orderId })];
+  });
   if (/["\\]/.test(key.orderId))
     throw new InvalidInput('orderId: Temporal cannot search for an id with \\ or "; delete its runs by hand');
   const named = await listById(session, ids, ids.map(noticesPrefix));
   const types = "WorkflowType IN ('requestRide', 'businessCall', 'parkedDelivery')";
   const others = await listAll(session, `${types} AND ${names.account} = ${quote(key.account)}`);
   const about = await readEach(others, async (info) =>
-    (await orderIdsOf(session, info)).includes(key.orderId) ? [info.workflowId] : [],
+    (await orderIdsOf(session, info)).some((id) => isSameId(String(id), key.orderId)) ? [info.workflowId] : [],
   );
   const rides = about.flatMap((id) => fromRequestRideId(id) ?? []);
   const prefixes = rides.flatMap((ride) => [

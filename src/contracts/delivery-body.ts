@@ -1,7 +1,7 @@
 import type { ParkReason } from '../domain/delivery.js';
 import { InvalidInput } from '../domain/errors.js';
 import { readInstant } from '../domain/instant.js';
-import { type OrderId, toOrderId } from '../domain/keys.js';
+import { isSameId, type OrderId, toOrderId } from '../domain/keys.js';
 import { type EventType, mustNameOrder } from '../domain/subscription/subscription.js';
 import type { ContractProfile } from './contract-profile.js';
 import { hasFlawAt, isJsonObject, valueAt } from './json.js';
@@ -68,9 +68,7 @@ export function whyToPark(
 ): ParkReason | null {
   if (!isClear) return 'ambiguousBody';
   const isOurCompany =
-    businessId === undefined ||
-    address.businessId === undefined ||
-    businessId.toLowerCase() === address.businessId.toLowerCase(); // RFC 9562 section 4: UUIDs are read in any case
+    businessId === undefined || address.businessId === undefined || isSameId(businessId, address.businessId);
   if (!isOurCompany) return 'otherCompany';
   if (eventType !== undefined && (otherNames.get(eventType) ?? eventType) !== address.eventType)
     return 'otherEventType';

@@ -1,5 +1,6 @@
 import type { BusinessOperation } from '../domain/call.js';
 import { readInstant } from '../domain/instant.js';
+import { isSameId } from '../domain/keys.js';
 import { statusKey, toKnownStatus } from '../domain/order/status.js';
 import type { ReceiptAmounts } from '../domain/report.js';
 import type { ContractProfile } from './contract-profile.js';
@@ -173,7 +174,10 @@ export function toKeptAnswer(answer: unknown, { keepsPersonalData, call, profile
     ...keptFields,
     ...each('status progress_status', status),
     ...statuses.map((names): [string, Form] => [names.at(-1) ?? '', status]),
-    ...ids.map((names): [string, Form] => [names.at(-1) ?? '', (id) => String(id) === orderId]),
+    ...ids.map((names): [string, Form] => [
+      names.at(-1) ?? '',
+      (id) => orderId !== undefined && isSameId(String(id), orderId),
+    ]),
   ]);
   const way = [...ids, ...statuses].flatMap((names) => names.slice(0, -1));
   return kept(answer, fields, [...objects, ...way]) ?? null;

@@ -1,4 +1,4 @@
-import { isOrderId, type OrderId } from '../domain/keys.js';
+import { isSameId, type OrderId, orderIdIn } from '../domain/keys.js';
 import { statusKey } from '../domain/order/status.js';
 import type { OrderReading } from '../domain/order/trail.js';
 import type { ContractProfile } from './contract-profile.js';
@@ -94,7 +94,7 @@ export function parseOrderReply(
 ): OrderReading {
   if (hasFlawAt(body, [...pointers.orderId, ...pointers.status])) throw new UnusableReply('UNREADABLE_STATUS');
   const orderId = findOrderId(body, pointers.orderId);
-  if (orderId !== undefined && orderId !== askedOrderId) throw new UnusableReply('ORDER_MISMATCH');
+  if (orderId !== undefined && !isSameId(orderId, askedOrderId)) throw new UnusableReply('ORDER_MISMATCH');
   const found = findStatus(body, pointers.status, statuses.notOrderStatus);
   if (found === undefined) throw new UnusableReply('UNREADABLE_STATUS');
   const status = statusOf(found.word, statuses);
@@ -120,7 +120,7 @@ export function parseReceiptReply(body: unknown, { keepsPersonalData = false }: 
 /** The order id in the answer to a create; undefined if it has no usable one. */
 export function findCreatedOrder(body: unknown, { createOrder }: ContractProfile['pointers']): OrderId | undefined {
   const orderId = findOrderId(body, createOrder.orderId);
-  return orderId !== undefined && isOrderId(orderId) ? orderId : undefined;
+  return orderId === undefined ? undefined : orderIdIn(orderId);
 }
 
 type OrderProfile = Pick<ContractProfile, 'pointers' | 'statuses'>;

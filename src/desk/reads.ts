@@ -1,3 +1,4 @@
+import { spellingsOf } from '../domain/keys.js';
 import type { Store } from '../store/store.js';
 
 // What the desk reads of the store. Each statement finds its rows by an index, so its time does not grow with the tables.
@@ -83,8 +84,8 @@ function toChanged(rows: readonly ChangedRow[], upTo: [bigint, bigint]): Changed
 export function createReads({ read }: Pick<Store, 'read'>) {
   const attentionOf = (kind: AttentionRow['kind'], account: string, id: string): Promise<AttentionRow[]> =>
     read(
-      `select * from faretrail.attention where kind = $1 and account = $2 and id = $3 order by since desc limit 50`,
-      [...[kind, account, id]],
+      `select * from faretrail.attention where kind = $1 and account = $2 and id = any($3) order by since desc limit 50`,
+      [kind, account, kind === 'order' ? spellingsOf(id) : [id]],
     );
   return {
     orders: ({
@@ -107,6 +108,7 @@ export function createReads({ read }: Pick<Store, 'read'>) {
       read(
         `with found as (
           (select account, order_id from faretrail.orders where order_id like $1 limit ${pageSize})
+          union (select account, order_id from faretrail.orders where order_id like lower($1) limit ${pageSize})
           union (select account, order_id from faretrail.rides where request_id like $1 and order_id is not null limit ${pageSize})
           union (select account, order_id from faretrail.orders
             where $2 and lower(reference) like lower($1) limit ${pageSize}))
@@ -126,8 +128,8 @@ export function createReads({ read }: Pick<Store, 'read'>) {
     attentionOf,
     /** All about one order; the latest changes, newest first. */
     async order(account: string, orderId: string) {
-      const of = `account = $1 and order_id = $2`;
-      const key = [account, orderId];
+      const of = `account = $1 and order_id = any($2)`;
+      const key = [account, spellingsOf(orderId)];
       const [[order], changes, receipts, attention] = await Promise.all([
         read<OrderRow>(`select ${orderColumns} from faretrail.orders o where ${of}`, key),
         read<ChangeRow>(`select * from faretrail.order_changes where ${of} order by change desc limit 200`, key),

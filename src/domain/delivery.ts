@@ -1,5 +1,5 @@
 import { InstantSchema, readInstant } from './instant.js';
-import type { AccountName, DeliveryId, OrderId } from './keys.js';
+import { type AccountName, type DeliveryId, type OrderId, toOrderId } from './keys.js';
 import * as s from './schema.js';
 import type { EventType } from './subscription/subscription.js';
 import { companyReportId, followOrderId } from './workflow-ids.js';
@@ -54,7 +54,7 @@ export interface DeliveryAbout extends Pick<Delivery, 'account' | 'eventType' | 
 
 /** The id of the run that takes the delivery. A report that names no order has a run of its own. */
 export function takingRunId({ account, eventType, orderId, deliveryId }: DeliveryAbout): string {
-  const about = orderId ?? (deliveryId as DeliveryId);
+  const about = orderId === null ? (deliveryId as DeliveryId) : toOrderId(orderId);
   switch (eventType) {
     case 'status_changed':
       return followOrderId({ account, orderId: about as OrderId }); // the ingress parks one that names no order

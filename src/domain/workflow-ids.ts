@@ -1,5 +1,13 @@
 import { type BusinessCallInput, businessOperations } from './call.js';
-import { type AccountName, type DeliveryId, isOrderId, type OrderId, type Scope, toScope } from './keys.js';
+import {
+  type AccountName,
+  type DeliveryId,
+  type OrderId,
+  orderIdIn,
+  type Scope,
+  spellingsOf,
+  toScope,
+} from './keys.js';
 import type { Notify, SignalReceiver } from './notify/receivers.js';
 import { type EventType, isEventType } from './subscription/subscription.js';
 import { defaultTaskQueue } from './task-queues.js';
@@ -21,10 +29,11 @@ export interface AccessTokenKey {
 /** Id of the `followOrder` workflow of an order. No part can hold a "/": `toAccountName` and `toOrderId` refuse it. */
 export const followOrderId = ({ account, orderId }: FollowOrderKey): string => `order/${account}/${orderId}`;
 
-/** The inverse of `followOrderId`; undefined for any other id. */
+/** The inverse of `followOrderId`; undefined for any other id. The order id is spelled as there. */
 export function fromFollowOrderId(workflowId: string): FollowOrderKey | undefined {
   const [, account, orderId] = /^order\/([a-z0-9-]{1,40})\/([^/]+)$/.exec(workflowId) ?? [];
-  return account && orderId && isOrderId(orderId) ? { account: account as AccountName, orderId } : undefined;
+  const isOurs = account && orderId && orderIdIn(orderId);
+  return isOurs ? { account: account as AccountName, orderId: orderId as OrderId } : undefined;
 }
 
 /** Id of the `accessToken` workflow of a key: scope values joined by "+", `unscoped` when there are none. */
@@ -77,10 +86,18 @@ export interface CompanyReportKey {
 /** Id of the `companyReport` workflow of a key. */
 export const companyReportId = ({ account, about }: CompanyReportKey): string => `report/${account}/${about}`;
 
-/** The inverse of `companyReportId`; undefined for any other id. */
+/** The inverse of `companyReportId`; undefined for any other id. What it is about is spelled as there. */
 export function fromCompanyReportId(workflowId: string): CompanyReportKey | undefined {
   const [, account, about] = /^report\/([a-z0-9-]{1,40})\/([^/]+)$/.exec(workflowId) ?? [];
-  return account && about && isOrderId(about) ? { account: account as AccountName, about } : undefined;
+  const isOurs = account && about && orderIdIn(about);
+  return isOurs ? { account: account as AccountName, about: about as OrderId } : undefined;
+}
+
+/** The other id that a run of release 0.2.0 about the same order may have, since it spelled UUIDs as they came; undefined: there is none. */
+export function earlierId(workflowId: string): string | undefined {
+  const [, about = '', id = ''] = /^((?:order|report)\/[a-z0-9-]{1,40}\/)([^/]+)$/.exec(workflowId) ?? [];
+  const other = spellingsOf(id).find((spelling) => spelling !== id);
+  return other && `${about}${other}`;
 }
 
 /** Identifies one parked delivery. */

@@ -1,6 +1,6 @@
 import type { ContractProfile } from '../contracts/contract-profile.js';
 import { findCreatedOrder } from '../contracts/order-reply.js';
-import { isOrderId, type OrderId } from '../domain/keys.js';
+import { type OrderId, orderIdIn } from '../domain/keys.js';
 import type { ApiReply } from './http.js';
 
 /** Places of an order id in an error body (assumed; no page of the service shows one). */
@@ -23,7 +23,7 @@ export function namedOrderOf(
   pointers: ContractProfile['pointers'],
 ): OrderId | undefined {
   const errorPointers = { ...pointers, createOrder: { orderId: errorPlaces } };
-  return findCreatedOrder(body, pointers) ?? findCreatedOrder(body, errorPointers) ?? orderIdIn(headers.location, url);
+  return findCreatedOrder(body, pointers) ?? findCreatedOrder(body, errorPointers) ?? orderAt(headers.location, url);
 }
 
 /**
@@ -35,9 +35,9 @@ export const createdOrderOf = (
   url: string,
   pointers: ContractProfile['pointers'],
 ): OrderId | undefined =>
-  findCreatedOrder(body, pointers) ?? (status === 201 ? orderIdIn(headers.location, url) : undefined);
+  findCreatedOrder(body, pointers) ?? (status === 201 ? orderAt(headers.location, url) : undefined);
 
-function orderIdIn(location: string | undefined, url: string): OrderId | undefined {
+function orderAt(location: string | undefined, url: string): OrderId | undefined {
   if (location === undefined || !URL.canParse(location, url)) return undefined;
   const target = new URL(location, url);
   if (target.origin !== new URL(url).origin) return undefined;
@@ -47,8 +47,7 @@ function orderIdIn(location: string | undefined, url: string): OrderId | undefin
   // some page, such as a sign-in.
   const isBelowOrders = parts.length > 1 && parts.at(-2) === createParts.at(-1);
   if (parts.length <= createParts.length && !isBelowOrders) return undefined;
-  const last = parts.at(-1) ?? '';
-  return isOrderId(last) ? last : undefined;
+  return orderIdIn(parts.at(-1) ?? '');
 }
 
 const partsOf = (path: string): string[] =>

@@ -1,6 +1,6 @@
 import { DatabaseError, Pool, type QueryResult, type QueryResultRow } from 'pg';
 import { FaretrailError } from '../domain/errors.js';
-import { toAccountName, toOrderId } from '../domain/keys.js';
+import { spellingsOf, toAccountName, toOrderId } from '../domain/keys.js';
 import { type StoredChange, storeRefuses } from '../domain/notify/notices.js';
 import type { FollowOrderKey } from '../domain/workflow-ids.js';
 import { UnfitDatabase } from './needs.js';
@@ -12,9 +12,9 @@ import type { Way } from './tls.js';
 export type Store = ReturnType<typeof openStore>;
 
 /** The tables with rows about an order, and which rows these are. */
-const ofOrder = 'account = $1 and order_id = $2';
+const ofOrder = 'account = $1 and order_id = any($2)';
 const rides = `${schema}.rides where ${ofOrder}`;
-const attention = `${schema}.attention where account = $1 and (kind = 'order' and id = $2
+const attention = `${schema}.attention where account = $1 and (kind = 'order' and id = any($2)
   or kind = 'ride' and id in (select request_id from ${rides}))`;
 const receipts = `${schema}.receipts where ${ofOrder}`;
 const counting = `select ${[`${schema}.order_changes where ${ofOrder}`, rides, receipts, attention]
@@ -44,7 +44,7 @@ export function openStore(address: string, { connections = 1 }: { connections?: 
   const recorder = createRecorder(query);
 
   async function rowsIn(text: string, { account, orderId }: FollowOrderKey): Promise<number> {
-    const { rows } = await query<{ rows: string }>({ text, values: [account, orderId] });
+    const { rows } = await query<{ rows: string }>({ text, values: [account, spellingsOf(orderId)] });
     return Number(rows[0]?.rows);
   }
 
@@ -71,7 +71,7 @@ export function openStore(address: string, { connections = 1 }: { connections?: 
         await client.query(beginning());
         const behind = await client.query<{ sequence: string }>(findingSequences);
         await client.query(recording, [JSON.stringify(sample)]);
-        await client.query(erasing, [sampleKey.account, sampleKey.orderId]);
+        await client.query(erasing, [sampleKey.account, spellingsOf(sampleKey.orderId)]);
         return { said: way.said, isSafe: way.isSafe, newer, behind: behind.rows.map(({ sequence }) => sequence) };
       } finally {
         await client.query('rollback').catch(() => undefined);

@@ -3,7 +3,7 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { ageMs, deadlineIn } from '../clock.js';
 import type { Account } from '../domain/account.js';
 import type { DeliveryAbout, DeliveryNotice, DeliveryResult } from '../domain/delivery.js';
-import type { AccountName, DeliveryId, OrderId } from '../domain/keys.js';
+import { type AccountName, type DeliveryId, toOrderId } from '../domain/keys.js';
 import { afterEnd } from '../domain/order/earlier-run.js';
 import type { ParkedDelivery, ParkedDeliveryInput } from '../domain/parked.js';
 import { publishedAddresses } from '../domain/published.js';
@@ -53,7 +53,7 @@ export function createDeliveryPort({ client, taskQueue, untracked }: DeliveryPor
     { account, orderId: about }: DeliveryAbout,
     deliveries: DeliveryNotice[],
   ): Promise<DeliveryResult> {
-    const orderId = about as OrderId;
+    const orderId = toOrderId(about); // journals of earlier releases have it as it came
     const run = runOf(client, followOrderId({ account, orderId }));
     if (await run.signal(deliveryReceivedSignal, { deliveries })) return 'signalled';
     const isWanted = untracked(account) === 'follow' || (await run.find()) !== undefined;
@@ -75,9 +75,10 @@ export function createDeliveryPort({ client, taskQueue, untracked }: DeliveryPor
 
   /** A report that names no order has the id of its delivery in place of an order id. */
   async function deliverToReport(
-    { account, orderId, deliveryId }: DeliveryAbout,
+    { account, orderId: about, deliveryId }: DeliveryAbout,
     deliveries: DeliveryNotice[],
   ): Promise<DeliveryResult> {
+    const orderId = about === null ? null : toOrderId(about);
     const key = { account, about: orderId ?? (deliveryId as DeliveryId) };
     const input: CompanyReportInput = orderId === null ? { account } : { account, orderId };
     const start = { ...reportStart(key, input, taskQueue), ...withSignal(deliveries) };

@@ -18,8 +18,9 @@ import {
 import { ApplicationFailure, type Payload } from '@temporalio/common';
 import { deadlineIn } from '../clock.js';
 import { askedAhead, notRead } from '../domain/errors.js';
+import { earlierId } from '../domain/workflow-ids.js';
 import { followRequestedSignal } from '../workflows/messages.js';
-import { FaretrailClientError, isGrpc, notFound, toClientError } from './run-errors.js';
+import { FaretrailClientError, hasCode, isGrpc, notFound, toClientError } from './run-errors.js';
 
 // The one driver of runs: the typed client, the commands and the ports of the activities use it to find, query
 // and await runs, to send messages to them, and to tell who decided what. `starts.ts` starts them.
@@ -65,7 +66,16 @@ export const toRunTimes = ({
  * The newest run with this workflow id, and the runs that it continues as new; with `runId` only that run. It need not exist. Every call
  * rejects with `FaretrailClientError` where we know what an error of Temporal means, otherwise with that error.
  */
-export function runOf<W extends Workflow>(client: Client, workflowId: string, runId?: string) {
+export function runOf<W extends Workflow>(client: Client, workflowId: string, runId?: string): RunDriver<W> {
+  const run = driverOf<W>(client, workflowId, runId);
+  const earlier = earlierId(workflowId);
+  return earlier === undefined ? run : orElse(run, driverOf<W>(client, earlier, runId));
+}
+
+/** Finds a run, asks it and sends messages to it. */
+type RunDriver<W extends Workflow> = ReturnType<typeof driverOf<W>>;
+
+function driverOf<W extends Workflow>(client: Client, workflowId: string, runId?: string) {
   const handle = client.workflow.getHandle<W>(workflowId, runId, { followRuns: runId === undefined });
   const inTime = async <T>({ withinMs }: CallOptions, call: () => Promise<T>): Promise<T> => {
     try {
@@ -109,6 +119,32 @@ export function runOf<W extends Workflow>(client: Client, workflowId: string, ru
       inTime(options, () => orUndefined(handle.fetchHistory().then(({ events }) => events ?? []))),
     /** Waits for the end. */
     result: (options: CallOptions = {}): Promise<WorkflowResultType<W>> => inTime(options, () => handle.result()),
+  };
+}
+
+/** The run with another id where there is none with the first. */
+function orElse<W extends Workflow>(run: RunDriver<W>, other: RunDriver<W>): RunDriver<W> {
+  const first = async <T>(act: (one: RunDriver<W>) => Promise<T>): Promise<T> => {
+    try {
+      return await act(run);
+    } catch (error) {
+      if (!hasCode(error, 'NotFound')) throw error;
+      return await act(other).catch((more: unknown) => {
+        throw hasCode(more, 'NotFound') ? error : more;
+      });
+    }
+  };
+  return {
+    find: async (options) => (await run.find(options)) ?? (await other.find(options)),
+    query: (definition, options) => first((one) => one.query(definition, options)),
+    update: (definition, args, options) => first((one) => one.update(definition, args, options)),
+    signal: async (...sent) => (await run.signal(...sent)) || (await other.signal(...sent)),
+    async closed(options) {
+      const why = await run.closed(options);
+      return (await other.find(options)) ? await other.closed(options) : why;
+    },
+    events: async (options) => (await run.events(options)) ?? (await other.events(options)),
+    result: (options) => first((one) => one.result(options)),
   };
 }
 

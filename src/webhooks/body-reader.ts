@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { ContractProfile } from '../contracts/contract-profile.js';
 import { createDeliveryReader, type DeliveryReading, toIgnored, whyToPark } from '../contracts/delivery-body.js';
 import type { Delivery } from '../domain/delivery.js';
-import type { DeliveryId } from '../domain/keys.js';
+import { type DeliveryId, oneSpelling } from '../domain/keys.js';
 import type { Arrival } from './addresses.js';
 import type { RawDelivery } from './raw-delivery.js';
 
@@ -50,7 +50,7 @@ export function createBodyReader({ pointers, statuses }: Pick<ContractProfile, '
 function saidBy(reading: Pick<DeliveryReading, 'eventId' | 'orderId'> & { status: string | undefined }) {
   const { eventId, orderId, status = null } = reading;
   if (eventId === undefined || orderId === null) return undefined;
-  return Buffer.from(`event ${JSON.stringify([eventId, orderId, status])}`); // no JSON, so no body is the same
+  return Buffer.from(`event ${JSON.stringify([oneSpelling(eventId), orderId, status])}`); // no JSON, so no body is the same
 }
 
 /**

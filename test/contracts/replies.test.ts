@@ -54,6 +54,16 @@ describe('the status in an order reply', () => {
     expect(read({ ride: { state: 'Driving', no: 4711 } }, {}, own).status).toBe('Driving');
   });
 
+  it.each([
+    ['0190F7A2-6a2b-7c3d-9e4f-5a6b7c8d9e0f', true],
+    ['0190f7a26a2b7c3d9e4f5a6b7c8d9e0f', false], // no spelling of RFC 9562
+  ])('with the id %s is of the order with this UUID: %s', (order_id, isOurs) => {
+    const asked = toOrderId('0190f7a2-6A2B-7c3d-9e4f-5a6b7c8d9e0f');
+    const reply = () => parseOrderReply({ order_id, status: 'Driving' }, pointers.orderStatus, statuses, asked);
+    if (isOurs) expect(reply().status).toBe('Driving');
+    else expect(reply).toThrow('ORDER_MISMATCH');
+  });
+
   const words = ['ok', 'Success', 'ERROR', '', ' ', 'x'.repeat(101)].map((status) => ({ status }));
   const others = [{ order_id: '4712' }, { order_id: 4712 }, { order: { id: '04711' } }, { data: { id: '4711 ' } }];
   it.each<[string, unknown]>([

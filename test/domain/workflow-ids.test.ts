@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { businessOperations } from '../../src/domain/call.js';
-import { isOrderId, toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
+import { type OrderId, orderIdIn, toAccountName, toOrderId, toScope } from '../../src/domain/keys.js';
 import { quote } from '../../src/domain/search-attribute-names.js';
 import { eventTypes } from '../../src/domain/subscription/subscription.js';
 import { accountQueueOf, defaultTaskQueue, watchQueueOf } from '../../src/domain/task-queues.js';
@@ -11,7 +11,7 @@ import { forAny } from '../support/for-any.js';
 const account = fc.stringMatching(/^[a-z0-9-]{1,40}$/).map((name) => toAccountName(name));
 const orderId = fc
   .oneof(fc.string({ minLength: 1, maxLength: 128 }), fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }))
-  .filter(isOrderId);
+  .filter((text): text is OrderId => orderIdIn(text) === text);
 const credentialId = fc.stringMatching(/^[0-9a-f]{16}$/);
 /** RFC 6749 section 3.3 without "+", which joins values in our ids, and without "/". */
 const scope = fc

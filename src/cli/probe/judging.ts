@@ -12,7 +12,7 @@ import { findOrderId, findStatus, parseOrderReply } from '../../contracts/order-
 import { isKnownWord, likelyStatus } from '../../contracts/status-words.js';
 import { FaretrailError } from '../../domain/errors.js';
 import { iso } from '../../domain/instant.js';
-import type { OrderId } from '../../domain/keys.js';
+import { isSameId, type OrderId } from '../../domain/keys.js';
 import type { RideStatus } from '../../domain/order/status.js';
 import type { ApiReply } from '../../ride-api/http.js';
 import { isRateLimit, isSuccess } from '../../ride-api/refusal.js';
@@ -176,11 +176,11 @@ export function judgeOrder(reply: ApiReply, asked: AskedOrder): Judgement {
   const isKnownStatus = found !== undefined && isKnownWord(found.word, profile.statuses);
   const matched = { status: found?.pointer ?? null, isKnownStatus, orderId: idAt };
 
-  const idPlaces = pointersWhere(body, (value) => isId(value) && String(value) === orderId);
+  const idPlaces = pointersWhere(body, (value) => isId(value) && isSameId(String(value), orderId));
   const word = proposeStatus(body, { operation, idPlaces, matched, statuses: profile.statuses });
   const statusAt = word.changes.find((one) => one.kind === 'pointer')?.pointer ?? matched.status ?? '';
   const besideStatus = idPlaces.filter((place) => parentPointer(place) === parentPointer(statusAt));
-  const isOther = idAt !== null && findOrderId(body, [idAt]) !== orderId;
+  const isOther = idAt !== null && !isSameId(findOrderId(body, [idAt]) ?? '', orderId);
   const isMissing = (idAt === null && idPlaces.length > 0) || isOther;
   const id = isMissing ? proposal({ operation, value: 'orderId' }, [besideStatus, idPlaces], idPlaces) : nothing;
   const strange = `${idAt} holds another id than that of the order: pointers.${operation}.orderId needs its place first, or ${idAt} out`;

@@ -9,6 +9,7 @@ import {
 import type { Attention } from '../../domain/attention.js';
 import type { DeliveryNotice } from '../../domain/delivery.js';
 import type { FailureStreak } from '../../domain/failure-streak.js';
+import { isSameId } from '../../domain/keys.js';
 import type { Notify } from '../../domain/notify/receivers.js';
 import { atStart, type FollowedOrder, parseRunLeft, type RunLeft } from '../../domain/order/earlier-run.js';
 import { type FollowOrderInput, parseFollowOrderInput } from '../../domain/order/input.js';
@@ -25,7 +26,7 @@ import {
   toOrderEvent,
 } from '../../domain/order/trail.js';
 import { followedSinceMemoField } from '../../domain/watch.js';
-import { followOrderId } from '../../domain/workflow-ids.js';
+import { followOrderId, fromFollowOrderId } from '../../domain/workflow-ids.js';
 import { type DeliveryInbox, hasTooManySignals, isReadWanted, openDeliveryInbox } from '../delivery-inbox.js';
 import { type CarriedNotifier, createNotifier, type Notifier } from '../notify/notifier.js';
 import { continueRun, defaultMaxEvents, isTimeToContinue, refuseBadInput, requireWorkflowId } from '../run-kit.js';
@@ -115,9 +116,15 @@ export interface Follow {
   show(): void;
 }
 
+/** A run of release 0.2.0 goes on with the order id as its own id spells it. */
+function asNamed(input: FollowOrderInput): FollowOrderInput {
+  const { orderId = input.orderId } = fromFollowOrderId(workflowInfo().workflowId) ?? {};
+  return isSameId(orderId, input.orderId) ? { ...input, orderId } : input;
+}
+
 /** Reads the input and opens the trail, or takes over that of the former run. Fails the run when the input is wrong. */
 export function openFollow(rawInput: FollowOrderInput, { limits, left, carried }: FollowOrderProgress = {}): Follow {
-  const given = refuseBadInput(() => parseFollowOrderInput(rawInput));
+  const given = refuseBadInput(() => asNamed(parseFollowOrderInput(rawInput)));
   // Any program can start a run; only a run of ours can have carried something.
   const former = left && !carried ? refuseBadInput(() => parseRunLeft(left)) : left;
   requireWorkflowId(followOrderId(given));

@@ -1,5 +1,6 @@
 import { condition, patched, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import type { DeliveryNotice } from '../../domain/delivery.js';
+import { isSameId } from '../../domain/keys.js';
 import type { StoredReceipt } from '../../domain/notify/notices.js';
 import {
   type CompanyReport,
@@ -139,7 +140,9 @@ function limitsOf({ orderId, notify = [] }: CompanyReportInput): CompanyReportLi
 
 /** Without an order the workflow id holds the id of the delivery. */
 function expectedId({ account, orderId }: CompanyReportInput): string {
-  const about = orderId ?? fromCompanyReportId(workflowInfo().workflowId)?.about;
+  const named = fromCompanyReportId(workflowInfo().workflowId)?.about;
+  const isNamed = named !== undefined && (orderId === undefined || isSameId(named, orderId)); // 0.2.0 spelled it as it came
+  const about = isNamed ? named : orderId;
   return about === undefined ? `report/${account}/<delivery id>` : companyReportId({ account, about });
 }
 

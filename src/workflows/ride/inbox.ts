@@ -1,6 +1,7 @@
 import { ApplicationFailure, CancellationScope, condition, currentUpdateInfo, patched } from '@temporalio/workflow';
 import { readConcern } from '../../domain/attention.js';
 import { parseNoInput } from '../../domain/input-fields.js';
+import { isSameId } from '../../domain/keys.js';
 import { parseResolveRideInput, parseUpdateRideInput, type RideResolution } from '../../domain/ride/input.js';
 import { type RideStanding, rideCallId, unresolvedText } from '../../domain/ride/ride.js';
 import { readOr, text } from '../../domain/schema.js';
@@ -38,7 +39,7 @@ function recordChange(ride: Ride, change: unknown): void {
   const { account, orderId, stage } = ride.standing;
   const told = (change ?? {}) as Record<string, unknown>;
   const isFollowing = stage === 'requesting' || stage === 'following';
-  if (!isFollowing || orderId === null || told.account !== account || told.orderId !== orderId) return;
+  if (!isFollowing || orderId === null || told.account !== account || !isSameId(String(told.orderId), orderId)) return;
   const concern = readConcern(told.attention);
   setStanding(ride, {
     status: readOr(StatusSchema, told.status, ride.standing.status),
