@@ -19,6 +19,7 @@ import type { RideApi } from './ride-api/ride-api.js';
 import { toWorkerDataConverter } from './sealing/data-converter.js';
 import { createSealer, type Sealer } from './sealing/sealer.js';
 import { createWebhookPaths } from './sealing/webhook-paths.js';
+import { createAttemptReader } from './temporal/attempts.js';
 import { createClaims, createResetReader } from './temporal/claims.js';
 import { createDeliveryPort } from './temporal/deliveries.js';
 import { replayAside } from './temporal/replays.js';
@@ -251,6 +252,7 @@ export function createActivities(
     enabled: { list: listSubscribers.enabled !== false, delete: deleteSubscriber.enabled !== false },
     seal: sealer.seal,
     refreshEarlyMs: profile.tokens.refreshEarlyMs,
+    serverTime: activities.createServerTime({ server, now, attemptStartedAt: createAttemptReader(client) }),
     routes: createDeliveryPort({ client, taskQueue, untracked: (name) => account(name).untracked }),
     orders: createFollowedOrders(client, taskQueue),
     rides: createRequestedRides(client),

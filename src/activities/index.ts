@@ -7,7 +7,13 @@ export * from './receipt.js';
 export { createReplayActivities, type ReplayReport } from './replay.js';
 export * from './runs.js';
 export * from './subscription.js';
-export { createTemporalClock, passedAtServer, type TemporalClock } from './temporal-clock.js';
+export {
+  type AttemptPlace,
+  createServerTime,
+  createTemporalClock,
+  passedAtServer,
+  type TemporalClock,
+} from './temporal-clock.js';
 export * from './token.js';
 export type { WatchPort } from './watch/hold.js';
 export type { PollEvents } from './watch/polls.js';

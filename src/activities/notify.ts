@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
-import { type WallClock, wallMs } from '../clock.js';
 import { FaretrailError } from '../domain/errors.js';
 import { type StoredChange, storeRefuses } from '../domain/notify/notices.js';
 import { shownUrl } from '../domain/notify/receivers.js';
@@ -13,12 +12,13 @@ import { toDelay } from './failures.js';
 export interface NotifyActivityPorts {
   /** One signed POST; follows no redirect, and never throws for what a receiver does. */
   send(input: NotifyInput): Promise<NotifyOutcome>;
-  now?: WallClock;
+  /** Now, by Temporal's clock. */
+  serverTime(): Promise<number>;
   random?: () => number;
 }
 
 /** One notice for one URL. `run`: the id of the first run that made notices of this subject; `number`: of the notice among these. */
-export interface NotifyUrlInput extends Omit<NotifyInput, 'id'> {
+export interface NotifyUrlInput extends Omit<NotifyInput, 'id' | 'at'> {
   run: string;
   number: number;
 }
@@ -38,11 +38,12 @@ const passing4xx: readonly number[] = [401, 408, 425, 429];
 
 /** Sends notices to URLs. It does not call the ride service, so it shares the queue of the token requests. */
 export function createNotifyActivities(ports: NotifyActivityPorts) {
-  const { send, now = wallMs, random = Math.random } = ports;
+  const { send, serverTime, random = Math.random } = ports;
   return {
     /** Completes once the receiver has answered 2xx. Trouble that cannot pass by itself fails for good; Temporal repeats the rest. */
     async notifyUrl({ run, number, ...input }: NotifyUrlInput): Promise<void> {
-      const outcome = await send({ ...input, id: noticeId(run, number, input.event) });
+      const at = await serverTime();
+      const outcome = await send({ ...input, id: noticeId(run, number, input.event), at });
       if (outcome.kind === 'busy') {
         const message = 'Too many receivers are being told by this worker.';
         const nextRetryDelay = toDelay(1_000 + random() * 2_000);
@@ -50,7 +51,7 @@ export function createNotifyActivities(ports: NotifyActivityPorts) {
       }
       if (outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300) return;
       // The path and the query of a URL may be secrets of its owner.
-      throw toFailure(outcome, shownUrl(input.url), now());
+      throw toFailure(outcome, shownUrl(input.url), at);
     },
   };
 }

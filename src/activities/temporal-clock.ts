@@ -1,5 +1,5 @@
 import { activityInfo, type Info } from '@temporalio/activity';
-import type { MonotonicClock } from '../clock.js';
+import { ageMs, leftMs, type MonotonicClock, type WallClock, wallMs } from '../clock.js';
 
 /** The clock of Temporal's server, as far as this process knows it. */
 export type TemporalClock = ReturnType<typeof createTemporalClock>;
@@ -57,10 +57,42 @@ export function dueAtServer(): number | undefined {
   return timesOfActivity()?.currentAttemptScheduledTimestampMs;
 }
 
-function timesOfActivity(): Pick<Info, 'scheduledTimestampMs' | 'currentAttemptScheduledTimestampMs'> | undefined {
+function timesOfActivity(): Info | undefined {
   try {
     return activityInfo();
   } catch {
     return undefined;
   }
 }
+
+/** Where an attempt of an activity runs. */
+export type AttemptPlace = Pick<Info, 'activityId'> & { workflowId: string; runId: string };
+
+interface ServerTimePorts {
+  server: Pick<TemporalClock, 'sinceAtLeast'>;
+  /** When the server handed out the current attempt, by its clock; undefined: it does not say. */
+  attemptStartedAt(place: AttemptPlace): Promise<number | undefined>;
+  now?: WallClock;
+}
+
+/** Receivers allow five minutes (Standard Webhooks 1.0). */
+const plausibleMs = 60_000;
+
+/**
+ * Makes the reader of Temporal's clock for instants that others compare with their own clocks. An attempt starts when it
+ * is due, unless it has waited for a worker, or a server that crashed started it early. Both look like a wall clock that
+ * is wrong, so the server is asked then.
+ */
+export const createServerTime =
+  ({ server, attemptStartedAt, now = wallMs }: ServerTimePorts) =>
+  async (): Promise<number> => {
+    const info = timesOfActivity();
+    const dueAt = info?.currentAttemptScheduledTimestampMs;
+    if (dueAt === undefined) return now();
+    const atLeast = Math.max(dueAt, server.sinceAtLeast(0) ?? dueAt);
+    if (Math.max(ageMs(atLeast, now), leftMs(atLeast, now)) < plausibleMs) return atLeast;
+    const { activityId, workflowExecution } = info ?? {};
+    if (activityId === undefined || workflowExecution === undefined) return atLeast;
+    const startedAt = await attemptStartedAt({ activityId, ...workflowExecution }).catch(() => undefined);
+    return startedAt ?? atLeast;
+  };

@@ -2,8 +2,10 @@ import { wallMs } from '../clock.js';
 import type { CliConfig, ConfigError } from '../config.js';
 import { FaretrailError } from '../domain/errors.js';
 import { isLoopbackAddress } from '../domain/web-address.js';
+import { clockDifference, compareTemporalClock } from '../temporal/server-clock.js';
 import { findWatch, type Health, judgeWorker } from '../temporal/watches.js';
 import { inBrackets, option } from './arguments.js';
+import { clockFault } from './clocks.js';
 import { type CommandContext, type CommandSpec, type Session, withProgramName, withSession } from './command.js';
 import { exitCodes, toCliError } from './failure.js';
 import { paint, plain } from './text.js';
@@ -11,7 +13,8 @@ import { paint, plain } from './text.js';
 const help = `
 Checks Node, settings, Temporal, workers, which of them polls the orders of each
 account and how late, the store where one is set, and the ingress where its keys
-are set. It changes nothing, except that it makes the tables of the store as a
+are set; it compares the clocks of Temporal and the store with that of this
+machine. It changes nothing, except that it makes the tables of the store as a
 worker does; it writes a change there and takes it back. Ends with 1 when a
 check failed; a line marked "skip" could not be checked from here. It asks the
 service nothing: probe does.
@@ -115,11 +118,23 @@ async function checkTemporal(context: CommandContext): Promise<Check[]> {
       // The first call that names the namespace, so it fails for an unknown one.
       await session.inTime(() => client.workflow.count("WorkflowType = 'followOrder'"));
       const reached: Check = { name, result: 'ok', message: `${address}, namespace ${namespace}` };
-      return [reached, ...(await checkWorkers(session)), ...(await checkWatches(session))];
+      return [reached, await checkClock(session), ...(await checkWorkers(session)), ...(await checkWatches(session))];
     });
   } catch (error) {
     const failed: Check = { name, result: 'failed', message: toCliError(error).message };
     return [failed, skipped('workers', 'repair the connection to Temporal first')];
+  }
+}
+
+/** Does Temporal's clock agree with that of this machine? What could not be compared is no fault. */
+async function checkClock({ client }: Session): Promise<Check> {
+  const name = 'clock';
+  try {
+    const fault = clockFault('Temporal', await compareTemporalClock(client));
+    if (fault !== null) return { name, result: 'warned', message: fault };
+    return { name, result: 'ok', message: 'that of Temporal agrees with that of this machine' };
+  } catch (error) {
+    return skipped(name, toCliError(error).message);
   }
 }
 
@@ -188,7 +203,11 @@ export async function checkStore(url: string): Promise<Check> {
   const at = `PostgreSQL at ${new URL(url).host}`;
   try {
     const { said, isSafe, newer, behind } = await store.rehearse();
+    const before = wallMs();
+    const [shown] = await store.read<{ ms: string }>('select extract(epoch from clock_timestamp()) * 1000 as ms');
+    const fault = clockFault('its server', clockDifference(Number(shown?.ms), before, wallMs()));
     const doubts = [
+      ...(fault === null ? [] : [fault]),
       ...(isSafe || isLoopbackAddress(url) ? [] : ['only sslmode=verify-full keeps others from reading along']),
       ...(newer.length > 0
         ? [`its tables are of a newer release (${newer.join(', ')}), and take changes of this one`]

@@ -4,7 +4,6 @@ import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Webhook } from 'standardwebhooks';
 import { Agent, buildConnector, errors } from 'undici';
-import { type WallClock, wallMs } from '../clock.js';
 import { userAgent } from '../version.js';
 
 /** One change for one URL. */
@@ -14,6 +13,8 @@ export interface NotifyInput {
   id: string;
   /** Sent as JSON. */
   event: object;
+  /** The instant that is signed, in epoch milliseconds: receivers compare it with their clock. */
+  at: number;
   /** Of the trace that the receiver may continue (W3C Trace Context). */
   traceparent?: string;
 }
@@ -125,7 +126,6 @@ export interface NotifySenderOptions {
   allowsPrivate: boolean;
   limits?: Partial<NotifyLimits>;
   lookUp?: Guard['lookUp'];
-  now?: WallClock;
 }
 
 /** Sends signed requests (Standard Webhooks 1.0). */
@@ -133,7 +133,7 @@ export type NotifySender = ReturnType<typeof createNotifySender>;
 
 /** Makes the sender. It repeats nothing and follows no redirect. */
 export function createNotifySender(options: NotifySenderOptions) {
-  const { origins, secrets, allowsPrivate, lookUp, now = wallMs } = options;
+  const { origins, secrets, allowsPrivate, lookUp } = options;
   const limits = { ...defaultNotifyLimits, ...options.limits };
   const allows = (address: string) => isCallableAddress(address, { allowsPrivate });
   const agent = createGuardedAgent({ allows, ...(lookUp && { lookUp }) }, limits);
@@ -148,7 +148,7 @@ export function createNotifySender(options: NotifySenderOptions) {
   }
 
   return {
-    async send({ url, id, event, traceparent }: NotifyInput): Promise<NotifyOutcome> {
+    async send({ url, id, event, at, traceparent }: NotifyInput): Promise<NotifyOutcome> {
       const target = new URL(url);
       const sign = signs.get(target.origin);
       if (!sign) return { kind: 'originNotAllowed' };
@@ -159,7 +159,7 @@ export function createNotifySender(options: NotifySenderOptions) {
         'content-type': 'application/json',
         'user-agent': userAgent,
         ...(traceparent !== undefined && { traceparent }),
-        ...sign(id, new Date(now()), body),
+        ...sign(id, new Date(at), body),
       };
       count(target.origin, 1);
       try {

@@ -177,7 +177,7 @@ export async function pollersOf(
   return [...new Set(fresh.flatMap(({ identity }) => identity || []))];
 }
 
-function describeQueue(client: Client, taskQueue: string, kind: TaskKind) {
+export function describeQueue(client: Client, taskQueue: string, kind: TaskKind) {
   const { namespace } = client.options;
   const request = { namespace, taskQueue: { name: taskQueue }, taskQueueType: taskKinds[kind] };
   return client.withDeadline(deadlineIn(withinMs), () => client.workflowService.describeTaskQueue(request));

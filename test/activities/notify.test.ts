@@ -5,7 +5,11 @@ import { attemptOnce, start } from './temporal.js';
 
 const url = 'https://orders.example.com:8443/hooks/s3cret-path?token=s3cret-query';
 async function failureOf(outcome: NotifyOutcome) {
-  const { notifyUrl } = createNotifyActivities({ send: async () => outcome, now: () => start, random: () => 0.5 });
+  const { notifyUrl } = createNotifyActivities({
+    send: async () => outcome,
+    serverTime: async () => start,
+    random: () => 0.5,
+  });
   const { failure, error } = await attemptOnce({}, () => notifyUrl({ url, run: 'r', number: 1, event: {} }));
   expect(error).toBe(failure);
   return failure;

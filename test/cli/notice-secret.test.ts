@@ -14,7 +14,7 @@ it('a receiver verifies notices with the secrets that `notice secret` shows for 
     response.writeHead(204).end();
   });
   const sender = createNotifySender({ origins: [origin], secrets: [key(1)], allowsPrivate: true });
-  await sender.send({ url: `${origin}/hook`, id: 'msg_1', event: { type: 'order.changed' } });
+  await sender.send({ url: `${origin}/hook`, id: 'msg_1', event: { type: 'order.changed' }, at: Date.now() });
   await sender.close();
   const [{ headers, body } = { headers: {}, body: '' }] = kept;
   const shownFor = async (at: string): Promise<string[]> =>

@@ -43,7 +43,7 @@ it('notices over TLS outlive a receiver that resets connections: each is tried a
   const settings = { origins: [receiver.url], secrets: [Buffer.alloc(32)], allowsPrivate: true };
   const sender = createNotifySender({ ...settings, limits });
   onTestFinished(() => sender.close());
-  const { notifyUrl } = createNotifyActivities(sender);
+  const { notifyUrl } = createNotifyActivities({ send: sender.send, serverTime: async () => Date.now() });
 
   /** Repeats as Temporal does: whatever is not final. */
   async function tell(id: string, attempts = 20): Promise<void> {

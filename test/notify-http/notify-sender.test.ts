@@ -21,7 +21,7 @@ const port = (base: string): string => new URL(base).port;
 function senderTo(base: string, more: Partial<NotifySenderOptions> = {}) {
   const sender = createNotifySender({ origins: [new URL(base).origin], secrets, allowsPrivate: true, ...more });
   onTestFinished(() => sender.close());
-  return (path = '/') => sender.send({ url: `${base}${path}`, id, event });
+  return (path = '/') => sender.send({ url: `${base}${path}`, id, event, at: Date.now() });
 }
 
 async function serveAndKeep(listener: RequestListener = (_, response) => void response.writeHead(204).end()) {

@@ -60,7 +60,7 @@ it.each<[NotifyOutcome, number | undefined, string | undefined]>([
     sent.push(input);
     return outcome;
   });
-  const notice = { url: 'https://name:secret@shop.example/hidden?secret', id: '1', event: {} };
+  const notice = { url: 'https://name:secret@shop.example/hidden?secret', id: '1', event: {}, at: 0 };
   expect(await send(notice)).toBe(outcome);
   expect(sent).toEqual([{ ...notice, traceparent: ours }]);
   expect(spans[0]?.attributes['http.response.status_code']).toBe(status);

@@ -7,10 +7,12 @@ import { expect, it, type TestContext, vi } from 'vitest';
 import { freePort } from '../../dev/stack/temporal/free-port.js';
 import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import { isLong } from '../support/long.js';
-import { shows } from '../support/order/stack.js';
+import { startNotifyReceiver } from '../support/notify/receiver.js';
+import { shows, startFollowing } from '../support/order/stack.js';
 import { patient } from '../support/patience.js';
 import { isWatched } from '../support/runs.js';
 import { startFleet } from '../support/worker/fleet.js';
+import { runStarter } from '../support/worker/process.js';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -18,18 +20,23 @@ const orders = 10;
 /** The promise is 30 s; a busy machine stretches that. */
 const servedInTime = { timeout: isLong ? 30_000 : 3 * minute, interval: 200 };
 
-/** A worker process whose wall clock a test sets, a sandbox, and orders that are polled every two seconds. */
-async function startShiftedWorker({ onTestFinished }: TestContext, aheadMs: number, tokenLifetimeSeconds: number) {
+/** The environment of a process whose wall clock a test sets. */
+function shiftedClock(aheadMs: number) {
   const clockFile = join(mkdtempSync(join(tmpdir(), 'faretrail-clock-')), 'ahead-ms');
   const setClock = (ms: number) => writeFileSync(clockFile, String(ms));
   setClock(aheadMs);
-  const port = String(await freePort());
   const preload = pathToFileURL(join(projectRoot, 'test/support/worker/shifted-clock.mjs')).href;
+  return { setClock, env: { NODE_OPTIONS: `--import ${preload}`, FARETRAIL_TEST_CLOCK_FILE: clockFile } };
+}
+
+/** A worker process whose wall clock a test sets, a sandbox, and orders that are polled every two seconds. */
+async function startShiftedWorker({ onTestFinished }: TestContext, aheadMs: number, tokenLifetimeSeconds: number) {
+  const { setClock, env } = shiftedClock(aheadMs);
+  const port = String(await freePort());
   const fleet = await startFleet(1, {
     sandbox: { business: { tokenLifetimeSeconds } },
     env: {
-      NODE_OPTIONS: `--import ${preload}`,
-      FARETRAIL_TEST_CLOCK_FILE: clockFile,
+      ...env,
       FARETRAIL_METRICS_PORT: port,
       FARETRAIL_POLL_ACTIVE_MS: '2000',
     },
@@ -99,5 +106,37 @@ it.concurrent.for<[string, number, number]>([
     await sleep(tokenLifetimeSeconds * 1_000);
     await served(orders / 2);
     await Promise.all(runs.map((one) => one.terminate()));
+  },
+);
+
+it.concurrent.for([
+  ['two hours ahead', 2 * hour],
+  ['two hours behind', -2 * hour],
+] as const)(
+  'receivers take the notices of a worker whose wall clock is %s, and doctor says there how far it is off',
+  { timeout: 10 * minute },
+  async ([, aheadMs], { onTestFinished }) => {
+    const receiver = await startNotifyReceiver();
+    onTestFinished(() => receiver.close());
+    const { env } = shiftedClock(aheadMs);
+    const fleet = await startFleet(1, { env: { ...env, ...receiver.env } });
+    onTestFinished(() => fleet.close());
+    const orderId = fleet.newOrder('business', [['Driving', 0]]);
+    const notify = [{ url: `${receiver.origin}/changes` }];
+    const run = await startFollowing(fleet.place, { account: 'business', orderId, notify });
+    await vi.waitFor(() => expect(receiver.taken('/changes')).toEqual(['Driving']), patient);
+    fleet.sandbox.setStatus('business', orderId, 'Completed');
+    await vi.waitFor(() => expect(receiver.taken('/changes')).toEqual(['Driving', 'Completed']), patient);
+    expect(receiver.refused(), 'each was signed right at once').toBe(0);
+    await run.result();
+    const { output } = await runStarter(['doctor', '--json'], fleet.env);
+    const { checks } = JSON.parse(output) as { checks: { name: string; result: string; message: string }[] };
+    const off = `the clock of Temporal is \\d+ s ${aheadMs > 0 ? 'behind' : 'ahead of'} that of this machine`;
+    const clock = checks.find(({ name }) => name === 'clock');
+    expect(clock).toMatchObject({ result: 'warned', message: expect.stringMatching(off) });
+    expect(Math.abs(Number(/\d+/.exec(clock?.message ?? '')?.[0]) - 7_200)).toBeLessThan(30);
+    const { NODE_OPTIONS: _, ...right } = fleet.env;
+    const { output: there } = await runStarter(['doctor', '--json'], right);
+    expect(JSON.parse(there).checks).toContainEqual(expect.objectContaining({ name: 'clock', result: 'ok' }));
   },
 );

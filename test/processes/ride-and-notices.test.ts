@@ -58,7 +58,7 @@ it('a URL whose certificate the worker does not trust gets no notice', async () 
   const secrets = [Buffer.alloc(32, 7)];
   const sender = createNotifySender({ origins: [receiver.origin], secrets, allowsPrivate: true });
   onTestFinished(() => sender.close());
-  const outcome = await sender.send({ url: `${receiver.origin}/untrusted`, id: 'msg_1', event: {} });
+  const outcome = await sender.send({ url: `${receiver.origin}/untrusted`, id: 'msg_1', event: {}, at: Date.now() });
   expect(outcome).toEqual({ kind: 'unreachable', code: expect.stringMatching(/CERT|VERIFY/) });
   expect(receiver.received.filter(({ path }) => path === '/untrusted')).toEqual([]);
 });

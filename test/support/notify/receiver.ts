@@ -47,6 +47,7 @@ export function useNotifyReceiver(): NotifyReceiver {
 export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = {}) {
   const answers = new Map<string, number[]>();
   const received: ReceivedNotice[] = [];
+  let refused = 0;
   const listener: RequestListener = async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -59,6 +60,7 @@ export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = 
       received.push({ path, id: String(headers['webhook-id']), at: Date.now(), status, event, traceparent });
       response.writeHead(status).end();
     } catch {
+      refused += 1;
       response.writeHead(401).end();
     }
   };
@@ -84,6 +86,8 @@ export async function startNotifyReceiver({ tls }: { tls?: CertificateFiles } = 
       FARETRAIL_NOTIFY_PRIVATE: 'true',
     } as WorkerEnv,
     received,
+    /** Requests without a valid signature. */
+    refused: () => refused,
     /** The next answers at a path; the last one goes on for ever. 204 where nothing is set. */
     answer: (path: string, ...statuses: number[]) => void answers.set(path, statuses),
     /** For so long it resets each connection 0 to 20 ms after it has accepted it. */
