@@ -31,16 +31,24 @@ export type NotifyOutcome =
 
 /** Ranges of networks that are somebody's own. Link-local stays out: cloud providers keep credentials of machines there ... */
 const privateRanges: readonly string[] = ['private', 'uniqueLocal', 'loopback', 'carrierGradeNat'];
-/** ... and at these addresses within the ranges. */
-const metadataAddresses: readonly string[] = ['fd00:ec2::254', 'fd20:ce::254', '100.100.100.200'];
+/** ... and at these, within the ranges or public: Azure, AWS, Google, Alibaba. */
+const metadataNetworks = ['168.63.129.16/32', 'fd00:ec2::/32', 'fd20:ce::254/128', '100.100.100.200/32'].map((text) =>
+  ipaddr.parseCIDR(text),
+);
+/** All public IPv6 addresses (https://www.iana.org/assignments/ipv6-address-space); `ipaddr.js` knows no IPv4 in `::/96`. */
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
+
+const isWithin = (address: ipaddr.IPv4 | ipaddr.IPv6, [network, bits]: [ipaddr.IPv4 | ipaddr.IPv6, number]): boolean =>
+  address.kind() === network.kind() && address.match(network, bits);
 
 /** May this IP address be called? `unicast` is what is left of all addresses when the special ranges are taken away. */
 export function isCallableAddress(address: string, { allowsPrivate }: { allowsPrivate: boolean }): boolean {
   if (!ipaddr.isValid(address)) return false;
-  const parsed = ipaddr.process(address); // of an IPv4 address in IPv6 clothes: the IPv4 address
+  const parsed = ipaddr.process(address); // of an IPv4-mapped IPv6 address: the IPv4 address
+  if (metadataNetworks.some((network) => isWithin(parsed, network))) return false;
   const range = parsed.range();
-  if (range === 'unicast') return true;
-  return allowsPrivate && privateRanges.includes(range) && !metadataAddresses.includes(parsed.toString());
+  if (range === 'unicast') return parsed.kind() === 'ipv4' || isWithin(parsed, globalUnicast);
+  return allowsPrivate && privateRanges.includes(range);
 }
 
 /** The name, or a number in a URL, stands for an address that may not be called. Not for one that cannot be found, and
