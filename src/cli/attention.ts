@@ -9,7 +9,8 @@ const help = `
 Lists running orders, rides, calls, subscriptions, reports and tokens that need
 a person, watches with the trouble of their whole account, all parked
 deliveries, and accounts with followed orders that no worker holds or polls,
-each with the command that helps or shows more. The list is about a second
+each with the command that helps or shows more. Rides, other runs and parked
+deliveries have the limit each, in this order. The list is about a second
 behind the runs.`;
 
 /** `attention`: the runs of every type that need a person. */
@@ -42,5 +43,9 @@ const listRunsInNeed = listing({
   empty: 'Nothing needs a person.',
   columns: attentionColumns,
   notes: concernNotes,
-  find: findRunsInNeed,
+  async find(session, given: { account?: AccountName; limit: number }) {
+    const { totals, ...found } = await findRunsInNeed(session, given);
+    const counts = `${totals.rides} orders and rides, ${totals.others} other runs, ${totals.parked} parked deliveries`;
+    return { ...found, more: `There are ${counts}; at most ${given.limit} of each are listed.` };
+  },
 });

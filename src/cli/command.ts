@@ -212,7 +212,8 @@ interface Listing<Given, Row> {
   name: string;
   /** The text where there is no row. */
   empty: string;
-  find(session: Session, given: Given): Promise<Found<Row>>;
+  /** `more`: what to say where there are more than it has found. */
+  find(session: Session, given: Given): Promise<Found<Row> & { more?: string }>;
   columns: Columns<Row>;
   /** Lines below the table. */
   notes?(rows: readonly Row[]): string[];
@@ -221,11 +222,11 @@ interface Listing<Given, Row> {
 /** The one way to list. */
 export const listing = <Given, Row>({ name, empty, columns, notes, find }: Listing<Given, Row>): Act<Given> =>
   inSession(async (session, given) => {
-    const { rows, hasMore } = await find(session, given);
+    const { rows, hasMore, more } = await find(session, given);
     const below = notes?.(rows) ?? [];
     const text = [rowsText(columns, rows), ...(below.length > 0 ? ['', ...below] : [])].join('\n');
     session.tell({ [name]: rows, hasMore }, rows.length === 0 ? empty : text);
-    if (hasMore) session.note(`There are more than ${rows.length}; narrow the list.`);
+    if (hasMore) session.note(more ?? `There are more than ${rows.length}; narrow the list.`);
     return exitCodes.done;
   });
 

@@ -1,10 +1,14 @@
 import type { FastifyRequest } from 'fastify';
+import { monotonicMs } from '../clock.js';
 import { FaretrailError, InvalidInput } from '../domain/errors.js';
+import { toAccountName } from '../domain/keys.js';
 import { troubleOf } from '../domain/order/trail.js';
 import { resendOne } from '../temporal/notices.js';
+import { findParked } from '../temporal/parked.js';
 import { FaretrailClientError } from '../temporal/run-errors.js';
+import { readEach } from '../temporal/visibility.js';
 import type { Note } from './pages/layout.js';
-import type { Actor, Runs } from './runs.js';
+import { type Actor, mostParked, type Runs } from './runs.js';
 
 /** What a form and its address hold. */
 export type Fields = Readonly<Record<string, string | undefined>>;
@@ -17,6 +21,8 @@ type Act = (actor: Actor, given: Fields, runs: Runs) => Promise<string>;
 
 /** How long a person waits for a run; it goes on afterwards. */
 const inTime = { withinMs: 15_000 };
+/** How long many deliveries are discarded one by one, before the page says how many are left. */
+const discardForMs = 15_000;
 
 const orderOf = ({ rides }: Actor, { account = '', id = '' }: Fields) => rides.get(account, id);
 const parkedOf = ({ rides }: Actor, { account = '', id = '' }: Fields) => rides.getParked(account, id);
@@ -51,6 +57,26 @@ export const acts: Readonly<Record<string, Act>> = {
   async '/parked/:account/:id/discard'(actor, given) {
     await parkedOf(actor, given).discard(given.reason ?? '', inTime);
     return 'The delivery is discarded.';
+  },
+  async '/parked/discard'(actor, { account = '', eventType = '', reason = '' }) {
+    const { rows } = await findParked(actor, { account: toAccountName(account), limit: mostParked });
+    const ofAddress = rows.filter((one) => one.eventType === eventType);
+    const until = monotonicMs() + discardForMs;
+    const failed: unknown[] = [];
+    const done = await readEach(ofAddress, async ({ deliveryId }) => {
+      if (monotonicMs() > until) return [];
+      const call = actor.rides.getParked(account, deliveryId).discard(reason, inTime);
+      return await call.then(
+        () => [deliveryId],
+        (error: unknown) => {
+          failed.push(error); // mostly somebody has decided about it meanwhile
+          return [];
+        },
+      );
+    });
+    if (done.length === 0 && failed.length > 0) throw failed[0];
+    const left = ofAddress.length - done.length;
+    return `${done.length} deliveries are discarded${left > 0 ? `; ${left} are left. Press again` : ''}.`;
   },
   async '/notices/resend'(actor, given, runs) {
     const one = (await runs.missed()).find(({ id, missedAt }) => id === given.id && missedAt === given.missedAt);

@@ -37,6 +37,14 @@ export interface OrderFilter {
   before?: readonly [changedAt: string | undefined, account: string, orderId: string] | undefined;
 }
 
+/** What the store knows of what needs somebody. */
+export interface StoredNeeds {
+  rows: readonly AttentionRow[];
+  total: number;
+}
+
+const mostNeeds = 500;
+
 /** Rows of a page of a list. */
 export const pageSize = 50;
 
@@ -138,9 +146,14 @@ export function createReads({ read }: Pick<Store, 'read'>) {
       ]);
       return order && { order, changes, receipts, attention };
     },
-    /** What needs somebody, the oldest first. */
-    inNeed: (): Promise<AttentionRow[]> =>
-      read(`select * from faretrail.attention where cleared_at is null order by since limit 500`),
+    /** What needs somebody, the oldest first, and how many there are, listed or not. */
+    async inNeed(): Promise<StoredNeeds> {
+      const open = 'from faretrail.attention where cleared_at is null';
+      const rows = await read<AttentionRow>(`select * ${open} order by since limit ${mostNeeds + 1}`);
+      if (rows.length <= mostNeeds) return { rows, total: rows.length };
+      const [counted] = await read<{ total: number }>(`select count(*)::int as total ${open}`);
+      return { rows: rows.slice(0, mostNeeds), total: counted?.total ?? rows.length };
+    },
     async latest(): Promise<Changed['upTo']> {
       const [row] = await read<{ changes: string; others: string }>(latest);
       return [row?.changes ?? '0', row?.others ?? '0'];

@@ -11,7 +11,8 @@ import { type Note, pageEnd, pageStart, pathOf } from './pages/layout.js';
 import { needsPage } from './pages/needs.js';
 import { orderHead, orderNow, orderPast, storedTrouble } from './pages/order.js';
 import { ordersPage, readCursor, searchPage } from './pages/orders.js';
-import { isDoubtful, noticesPage, parkedPage, ridePage } from './pages/others.js';
+import { isDoubtful, noticesPage, ridePage } from './pages/others.js';
+import { allParkedPage, parkedPage } from './pages/parked.js';
 import type { OrderFilter, Reads, StoredOrder } from './reads.js';
 import type { Runs } from './runs.js';
 import { createShared } from './shared.js';
@@ -88,7 +89,7 @@ export function addPages(app: FastifyInstance, { reads, runs, settings }: PagePa
       yield pageStart({ ...frame, title: `Order ${key.orderId}`, place: '/orders', live });
       yield `${orderHead(frame.viewer, stored)}${storedTrouble(frame.viewer, stored.attention)}`;
       const now = await known;
-      yield `${orderNow(frame.viewer, stored, now, { needs: (await needs) ?? [], uiUrl })}${orderPast(frame.viewer, stored, now)}${pageEnd}`;
+      yield `${orderNow(frame.viewer, stored, now, { needs: (await needs)?.rows ?? [], uiUrl })}${orderPast(frame.viewer, stored, now)}${pageEnd}`;
     };
     return send(reply, parts(stored));
   });
@@ -103,6 +104,9 @@ export function addPages(app: FastifyInstance, { reads, runs, settings }: PagePa
     const suggested = isDoubtful(ride) ? await runs.suggestedOrder(account, requestId) : null;
     return send(reply, ridePage(await frameOf(request, reply), ride, attention, suggested));
   });
+  app.get('/parked', async (request, reply) =>
+    send(reply, allParkedPage(await frameOf(request, reply), await orUnknown(runs.allParked()))),
+  );
   app.get<OfOne>('/parked/:account/:id', async (request, reply) => {
     const key = { account: toAccountName(request.params.account), deliveryId: toDeliveryId(request.params.id) };
     const parked = await runs.parked(key);

@@ -4,12 +4,13 @@ import { deadlineIn } from '../clock.js';
 import { publishedDelivery } from '../domain/published.js';
 import { type FollowOrderKey, type ParkedDeliveryKey, parkedDeliveryId } from '../domain/workflow-ids.js';
 import type { Env } from '../settings/env-reader.js';
-import { findRunsInNeed, type RunInNeed } from '../temporal/attention.js';
+import { findRunsInNeed, type RunsInNeed } from '../temporal/attention.js';
 import { promptConnectionOptions } from '../temporal/connection.js';
 import { findMissed, type Missed } from '../temporal/notices.js';
+import { findParked, type WaitingDelivery } from '../temporal/parked.js';
 import { readDecisions, runOf } from '../temporal/runs.js';
 import { loadTemporalSettings } from '../temporal/settings.js';
-import type { Looking } from '../temporal/visibility.js';
+import type { Found, Looking } from '../temporal/visibility.js';
 import { judgeWorker } from '../temporal/watches.js';
 import { createShared } from './shared.js';
 
@@ -30,6 +31,9 @@ export type Runs = ReturnType<typeof openRuns>;
 /** What Temporal knows of an order. */
 export type OrderInTemporal = Awaited<ReturnType<Runs['order']>>;
 
+/** Parked deliveries that a page looks through, and a press discards at most. One page of the server. */
+export const mostParked = 1_000;
+
 /** Connects with the first call: pages need no Temporal. */
 export function openRuns(env: Env, taskQueue: string) {
   const { connectionOptions, namespace, dataConverter } = loadTemporalSettings(env);
@@ -42,13 +46,14 @@ export function openRuns(env: Env, taskQueue: string) {
   const looking = lookAs('desk');
   const { client } = looking;
   const inTime = <T>(act: () => Promise<T>): Promise<T> => connection.withDeadline(deadlineIn(pageWaitsMs), act);
-  const look = async () => (await findRunsInNeed(looking, { limit: 200 })).rows;
+  const look = () => findRunsInNeed(looking, { limit: 200, parked: 0 }); // those have a page of their own
   const needs = createShared(looksEveryMs, look, staleMs);
   const missed = createShared(looksEveryMs, async () => (await findMissed(looking, {})).rows, staleMs);
+  const parked = createShared(looksEveryMs, () => findParked(looking, { limit: mostParked }), staleMs);
   return {
     namespace,
     /** What needs somebody, by no more than ten seconds ago; waits briefly. */
-    inNeed: (): Promise<readonly RunInNeed[]> => within(pageWaitsMs, needs('')),
+    inNeed: (): Promise<RunsInNeed> => within(pageWaitsMs, needs('')),
     missed: (): Promise<readonly Missed[]> => within(pageWaitsMs, missed('')),
     /** Nothing `found`: Temporal remembers no run. No `trail`: no worker answers. */
     async order(key: FollowOrderKey) {
@@ -69,12 +74,13 @@ export function openRuns(env: Env, taskQueue: string) {
       const standing = await ride.status({ withinMs: pageWaitsMs }).catch(() => null);
       return standing?.suggestedOrderId ?? null;
     },
+    allParked: (): Promise<Found<WaitingDelivery>> => within(pageWaitsMs, parked('')),
     async parked(key: ParkedDeliveryKey) {
       const found = await inTime(() => runOf(client, parkedDeliveryId(key)).find());
       return found && { isOpen: found.isOpen, delivery: publishedDelivery(found.memo) };
     },
     /** Sees what a button has changed at once. */
-    forget: () => [needs, missed].forEach((one) => void one.forget()),
+    forget: () => [needs, missed, parked].forEach((one) => void one.forget()),
     actor: (who: string): Actor => actor(lookAs(who)),
     /** Null: a worker answers. Otherwise why nothing can be sent: the server would keep it for an unknown time. */
     whyNoWorker: () => judgeWorker(looking).then(({ result, message }) => (result === 'ok' ? null : message)),

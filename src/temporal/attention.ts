@@ -44,27 +44,53 @@ import { findWatch, judgeWorker } from './watches.js';
 
 // What needs a person: a list for commands and the desk.
 
-/** What needs a person: runs of every type, and accounts with orders that no worker reads or polls. */
-export async function findRunsInNeed(
-  looking: Looking,
-  { account, limit }: { account?: AccountName; limit: number },
-): Promise<Found<RunInNeed>> {
-  const until = monotonicMs() + answersWithinMs;
-  const { rows, hasMore } = await listRuns(looking, attentionQuery(account), limit, (info) =>
-    readOne(looking, info, until),
-  );
-  const accounts = await accountsInNeed(looking, account);
-  return { rows: [...accounts, ...rows].filter(isFirst), hasMore };
-}
-
 /** The server's own attribute: which activities of a run are paused, or that the run itself is. */
 const pauseAttribute = 'TemporalPauseInfo';
 
-/** The running runs of every type that need a person. A parked delivery always does. */
-const attentionQuery = (account: AccountName | undefined): string => {
-  const inNeed = [`${names.attention} IS NOT NULL`, "WorkflowType = 'parkedDelivery'", `${pauseAttribute} IS NOT NULL`];
-  return allOf(isRunning, `(${inNeed.join(' OR ')})`, isOfAccount(account));
-};
+const rideTypes = "('followOrder','requestRide','changeRide')";
+const inNeed = `(${names.attention} IS NOT NULL OR ${pauseAttribute} IS NOT NULL)`;
+
+/** The running runs that need a person, rides first. Each part has a limit of its own, so that no flood of one hides another. */
+const parts = {
+  rides: `WorkflowType IN ${rideTypes} AND ${inNeed}`,
+  others: `WorkflowType NOT IN ${rideTypes} AND WorkflowType != 'parkedDelivery' AND ${inNeed}`,
+  /** These always do. */
+  parked: "WorkflowType = 'parkedDelivery'",
+} as const;
+
+/** What needs a person, and how many runs of each part there are, listed or not. */
+export interface RunsInNeed extends Found<RunInNeed> {
+  totals: Readonly<Record<keyof typeof parts, number>>;
+}
+
+/** What needs a person: runs of every type, and accounts with orders that no worker reads or polls. `limit` and `parked` count runs to list. */
+export async function findRunsInNeed(
+  looking: Looking,
+  { account, limit, parked = limit }: { account?: AccountName; limit: number; parked?: number },
+): Promise<RunsInNeed> {
+  const until = monotonicMs() + answersWithinMs;
+  const findPart = async (part: keyof typeof parts, most: number) => {
+    const query = allOf(isRunning, parts[part], isOfAccount(account));
+    const { rows, hasMore } =
+      most === 0
+        ? { rows: [], hasMore: true }
+        : await listRuns(looking, query, most, (info) => readOne(looking, info, until));
+    if (!hasMore) return { rows, hasMore, total: rows.length };
+    const { count } = await looking.inTime(() => looking.client.workflow.count(query));
+    return { rows, hasMore, total: count };
+  };
+  const [rides, others, waiting] = await Promise.all([
+    findPart('rides', limit),
+    findPart('others', limit),
+    findPart('parked', parked),
+  ]);
+  const accounts = await accountsInNeed(looking, account);
+  return {
+    rows: [...rides.rows, ...accounts, ...others.rows, ...waiting.rows].filter(isFirst),
+    hasMore: [rides, others, waiting].some(({ hasMore }) => hasMore),
+    totals: { rides: rides.total, others: others.total, parked: waiting.total },
+  };
+}
 
 /** False if the watch of the account shows the same: its trouble for tokens and orders, its pause for an account without polls. */
 function isFirst(run: RunInNeed, _: number, all: readonly RunInNeed[]): boolean {

@@ -23,9 +23,16 @@ it('one list names the accounts of all watches, and a watch that outlives the or
   const looking = { client, config: { taskQueue: 'q' }, inTime: call } as never;
   expect((await findRunsInNeed(looking, { account: toAccountName('partner'), limit: 9 })).rows).toEqual([]);
   const queries = list.mock.calls.map(([{ query }]) => query);
-  const inNeed = "(RideAttention IS NOT NULL OR WorkflowType = 'parkedDelivery' OR TemporalPauseInfo IS NOT NULL)";
-  expect(queries[0]).toBe(`ExecutionStatus = 'Running' AND ${inNeed} AND RideAccount = 'partner'`);
-  expect(queries[2]).toContain("RideAccount NOT IN ('a','b')");
+  const rides = "('followOrder','requestRide','changeRide')";
+  const inNeed = '(RideAttention IS NOT NULL OR TemporalPauseInfo IS NOT NULL)';
+  expect(queries.slice(0, 3)).toEqual(
+    [
+      `WorkflowType IN ${rides} AND ${inNeed}`,
+      `WorkflowType NOT IN ${rides} AND WorkflowType != 'parkedDelivery' AND ${inNeed}`,
+      "WorkflowType = 'parkedDelivery'",
+    ].map((part) => `ExecutionStatus = 'Running' AND ${part} AND RideAccount = 'partner'`),
+  );
+  expect(queries[4]).toContain("RideAccount NOT IN ('a','b')");
 });
 
 /** Temporal with these runs, each with one paused activity, and without a worker. */
@@ -36,8 +43,11 @@ function pausedRuns(runs: readonly { type: string; workflowId: string; attention
     startTime: new Date(0),
     searchAttributes: { TemporalPauseInfo: ['Activity:x'], RideAccount: ['partner'], RideAttention: [attention] },
   }));
+  const isRide = ({ type }: { type: string }) => ['requestRide', 'changeRide'].includes(type);
   const list = async function* ({ query }: { query: string }) {
-    if (query.includes('TemporalPauseInfo')) yield* infos;
+    for (const info of infos)
+      if (query.includes('TemporalPauseInfo') && isRide(info) === / IN \(/.test(query.replace('NOT IN', '')))
+        yield info;
   };
   const pendingActivities = [
     { activityId: '5', activityType: { name: 'tryIt' }, paused: true, pauseInfo: { manual: { identity: 'pat' } } },
@@ -65,8 +75,9 @@ it('attention lists paused runs of every type once, with who paused them and the
     since: '1970-01-01T00:00:00.000Z',
     command: `temporal activity unpause --workflow-id ${workflowId} --activity-id 5`,
   });
-  expect(rows).toMatchObject(runs.slice(0, -1).map(inNeed));
-  expect(rows.map(({ kind }) => kind)).toEqual(['token', 'ride', 'change', 'notices']);
+  const [token, ride, change, notices] = runs.map(inNeed);
+  expect(rows).toMatchObject([ride, change, token, notices]);
+  expect(rows.map(({ kind }) => kind)).toEqual(['ride', 'change', 'token', 'notices']);
 });
 
 it.each<[Partial<RunInNeed>, string]>([

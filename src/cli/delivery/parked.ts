@@ -13,7 +13,6 @@ import type { AccountName, OrderId } from '../../domain/keys.js';
 import { type ParkedDelivery, parseParkedDeliveryInput, toDeliveryId } from '../../domain/parked.js';
 import { publishedAddresses, publishedDelivery } from '../../domain/published.js';
 import {
-  fromParkedDeliveryId,
   type ParkedDeliveryKey,
   parkedDeliveryId,
   type SubscriptionKey,
@@ -21,8 +20,8 @@ import {
 } from '../../domain/workflow-ids.js';
 import type { KeyRing } from '../../sealing/key-ring.js';
 import { createSealer, type Sealer } from '../../sealing/sealer.js';
+import { findParked } from '../../temporal/parked.js';
 import { decodeAll, runOf } from '../../temporal/runs.js';
-import { listRuns, runsQuery } from '../../temporal/visibility.js';
 import { type CutBody, openContent } from '../../webhooks/raw-delivery.js';
 import type { parkedDelivery } from '../../workflows/parked-delivery.js';
 import { accountOption, option, orderOption, reasonOption, required } from '../arguments.js';
@@ -100,12 +99,7 @@ const limit = 500;
 const list = listing({
   name: 'deliveries',
   empty: 'No delivery is parked.',
-  find: (session, { account }: { account: AccountName | undefined }) =>
-    listRuns(session, runsQuery('parkedDelivery', { account, running: true }), limit, ({ workflowId, memo }) => {
-      const key = fromParkedDeliveryId(workflowId);
-      const { eventType, reason, receivedAt, aboutOrderId } = publishedDelivery(memo) ?? {};
-      return key ? [{ ...key, eventType, reason, receivedAt, aboutOrderId }] : [];
-    }),
+  find: (session, { account }: { account: AccountName | undefined }) => findParked(session, { account, limit }),
   // Ids are not cut, since people copy them.
   columns: {
     ...{ account: 'account', delivery: 'deliveryId', 'event type': 'eventType', reason: 'reason' },

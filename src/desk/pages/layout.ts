@@ -94,6 +94,10 @@ export const pathOf = (kind: 'orders' | 'rides' | 'parked', account: string, id:
 export const linkTo = (kind: 'orders' | 'rides' | 'parked', account: string, id: string): Html =>
   html`<a href="${pathOf(kind, account, id)}">${id}</a>`;
 
+/** What stands in place of what only Temporal knows, while it does not answer. */
+export const temporalAway = (what: string): Html =>
+  html`<p class="note bad" role="alert">Temporal does not answer, and ${what}.</p>`;
+
 /** Names and values side by side. A value is HTML. */
 export const facts = (pairs: readonly (readonly [name: string, value: Html] | false | null | undefined)[]): Html =>
   html`<dl>!${pairs.map((pair) => (pair ? html`<div><dt>${pair[0]}</dt><dd>!${pair[1]}</dd></div>` : ''))}</dl>`;

@@ -1,7 +1,7 @@
 import { html } from 'ghtml';
-import type { RunInNeed } from '../../temporal/attention.js';
+import type { RunInNeed, RunsInNeed } from '../../temporal/attention.js';
 import { may, type Viewer } from '../access.js';
-import type { AttentionRow } from '../reads.js';
+import type { AttentionRow, StoredNeeds } from '../reads.js';
 import { type Html, page, pathOf, type Seen, time } from './layout.js';
 import { inWords, remedyFor, remedyOf } from './remedies.js';
 
@@ -10,7 +10,9 @@ export type Need = Omit<RunInNeed, 'workflowId' | 'command' | 'paused'> & { reme
 /** The same on the page of what it is about. */
 export type What = Omit<Need, 'kind' | 'account' | 'id'>;
 
-/** What the store and Temporal know, each thing once, the oldest first. */
+const isOfRide = ({ kind }: Pick<Need, 'kind'>): boolean => kind === 'order' || kind === 'ride' || kind === 'change';
+
+/** What the store and Temporal know, each thing once: rides first, and the oldest first. */
 export function allNeeds(stored: readonly AttentionRow[], runs: readonly RunInNeed[]): Need[] {
   const keyOf = ({ kind, account, id, code }: Pick<Need, 'kind' | 'account' | 'id' | 'code'>) =>
     [kind, account, id, code].join(' ');
@@ -19,7 +21,9 @@ export function allNeeds(stored: readonly AttentionRow[], runs: readonly RunInNe
     ...stored.map((row) => ({ ...row, since: row.since.toISOString(), remedy: remedyFor(row.code) })),
     ...runs.filter((run) => !known.has(keyOf(run))).map((run) => ({ ...run, remedy: remedyOf(run) })),
   ];
-  return needs.sort((a, b) => (a.since ?? '').localeCompare(b.since ?? ''));
+  return needs.sort(
+    (a, b) => Number(isOfRide(b)) - Number(isOfRide(a)) || (a.since ?? '').localeCompare(b.since ?? ''),
+  );
 }
 
 const pages: Partial<Record<Need['kind'], 'orders' | 'rides' | 'parked'>> = {
@@ -43,14 +47,29 @@ function needItem(viewer: Viewer, need: Need): Html {
 !${whatToDo(viewer, place ? what : need)}</li>`;
 }
 
+/** How many there are of each part, and how many of them are shown. */
+function countsOf(needs: readonly Need[], stored: StoredNeeds, runs: RunsInNeed | null): Html {
+  const rides = needs.filter(isOfRide).length;
+  const others = needs.length - rides;
+  const say = (shown: number, total: number, what: string) =>
+    html`${total > shown ? `${shown} of ${total}` : shown} ${what}`;
+  const { totals = { rides: 0, others: 0, parked: 0 } } = runs ?? {};
+  const parts = [
+    say(rides, Math.max(stored.total, totals.rides), 'orders and rides'),
+    ...(totals.parked > 0 ? [html`<a href="/parked">${totals.parked} parked deliveries</a>`] : []),
+    ...(others > 0 ? [say(others, totals.others, 'other things')] : []),
+  ];
+  return html`<p>!${parts.join(' · ')}</p>`;
+}
+
 /** What needs somebody. `runs`: null while Temporal does not answer, or knows none of our search attributes. */
-export function needsPage(frame: Seen, stored: readonly AttentionRow[], runs: readonly RunInNeed[] | null): Html {
-  const needs = allNeeds(stored, runs ?? []);
+export function needsPage(frame: Seen, stored: StoredNeeds, runs: RunsInNeed | null): Html {
+  const needs = allNeeds(stored.rows, runs?.rows ?? []);
   const missing = html`<p class="note bad" role="alert">Temporal does not answer, or no worker has run in its namespace yet: parked deliveries and trouble of accounts are not shown.</p>`;
-  const list =
-    needs.length === 0
-      ? html`<p>Nothing needs somebody.</p>`
-      : html`<ol class="cards">!${needs.map((need) => needItem(frame.viewer, need))}</ol>`;
+  const isNothing = needs.length === 0 && !runs?.totals.parked;
+  const list = isNothing
+    ? html`<p>Nothing needs somebody.</p>`
+    : html`!${countsOf(needs, stored, runs)}<ol class="cards">!${needs.map((need) => needItem(frame.viewer, need))}</ol>`;
   return page(
     { ...frame, title: 'What needs somebody', place: '/', live: 'needs' },
     html`!${runs ? '' : missing}!${list}`,

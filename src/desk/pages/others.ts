@@ -1,10 +1,7 @@
 import { html } from 'ghtml';
-import { parkReasonTexts } from '../../domain/delivery.js';
-import type { ParkedDelivery } from '../../domain/parked.js';
-import type { ParkedDeliveryKey } from '../../domain/workflow-ids.js';
 import type { Missed } from '../../temporal/notices.js';
 import type { AttentionRow, RideRow } from '../reads.js';
-import { button, facts, type Html, linkTo, page, pathOf, type Seen, time } from './layout.js';
+import { button, facts, type Html, linkTo, page, pathOf, type Seen, temporalAway, time } from './layout.js';
 import { missedPart, storedTrouble } from './order.js';
 
 /** Does the ride wait for a person because its order may or may not exist? */
@@ -54,39 +51,9 @@ export function ridePage(
   );
 }
 
-/** One parked delivery. `delivery`: null until a worker has read it. */
-export function parkedPage(
-  frame: Seen,
-  { account, deliveryId }: ParkedDeliveryKey,
-  { delivery, isOpen }: { delivery: ParkedDelivery | null; isOpen: boolean },
-): Html {
-  const path = pathOf('parked', account, deliveryId);
-  const about = delivery?.aboutOrderId;
-  const acts = html`<div class="acts">!${button(frame.viewer, {
-    ...{ action: `${path}/route`, id: 'route', name: 'Give to an order', says: 'The order is read because of it.' },
-    fields: [{ name: 'orderId', label: 'Order id', value: about ?? '' }],
-  })}!${button(frame.viewer, {
-    ...{ action: `${path}/discard`, id: 'discard', name: 'Discard', says: 'The delivery leads to nothing.' },
-    fields: [{ name: 'reason', label: 'Why' }],
-  })}</div>`;
-  return page(
-    { ...frame, title: 'Parked delivery', place: '/' },
-    html`!${facts([
-      ['Delivery', html`<code>${deliveryId}</code>`],
-      ['Account', html`${account}`],
-      ['Why', html`${delivery ? parkReasonTexts[delivery.reason] : 'not known yet'}`],
-      ['What', html`${delivery?.eventType ?? '–'}`],
-      ['Received', time(delivery?.receivedAt)],
-      ["Happened, by the service's clock", delivery?.eventTime ? time(delivery.eventTime) : 'not told'],
-      ['Order', about ? linkTo('orders', account, about) : 'none is named'],
-      ['Standing', html`${isOpen ? 'waits for a decision' : (delivery?.outcome ?? 'ended')}`],
-    ])}!${isOpen ? acts : ''}`,
-  );
-}
-
 /** All missed notices; null while Temporal does not answer. */
 export function noticesPage(frame: Seen, missed: readonly Missed[] | null): Html {
-  const away = html`<p class="note bad" role="alert">Temporal does not answer, and only it knows of lost notices.</p>`;
+  const away = temporalAway('only it knows of lost notices');
   const list = missed ? missedPart(frame.viewer, missed) || html`<p>No receiver has missed a notice.</p>` : away;
   return page(
     { ...frame, title: 'Lost notices', place: '/notices' },
