@@ -66,8 +66,8 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
   const myTurn = oneEachTurn();
 
   /** Judges the bytes first: only what may pass, and has paid, is worth the time of a parser. */
-  async function takeBytes(arrival: TolledArrival, delivery: Proof): Promise<IntakeAnswer> {
-    const { generation, toll } = arrival;
+  async function takeBytes(arrival: Arrival, toll: Toll, delivery: Proof): Promise<IntakeAnswer> {
+    const { generation } = arrival;
     let judged = judge(arrival, generation, delivery, await subscriptions.acceptanceOf(arrival, generation));
     if (judged === 'noSecretYet' || (judged === 'wrongSecret' && !verification.isLearned)) {
       // The run may have stored the secret since the ingress last read the memo.
@@ -114,12 +114,11 @@ export function createIntake(parts: IntakeParts): TakeDelivery {
     return { ...delivery, sealed, uncheckedGeneration: at.generation };
   }
 
-  return async (arrival, headers, rawBody) => {
-    const { toll } = arrival;
+  return async ({ toll, ...arrival }, headers, rawBody) => {
     try {
       const delivery = await unpackFor(toll, { headers, rawBody }, { maxBodyBytes, hasPaid: toll.isPaid });
       if (typeof delivery === 'string') return { outcome: delivery };
-      const answer = await takeBytes(arrival, delivery);
+      const answer = await takeBytes(arrival, toll, delivery);
       if (answer.outcome !== 'tooMany' && answer.outcome !== 'notJson')
         observer.body(arrival, answer.outcome, delivery.unpacked);
       return answer;

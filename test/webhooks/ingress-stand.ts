@@ -81,7 +81,8 @@ export async function startIngressStand(options: StandOptions = {}) {
   for (const eventType of ['status_changed', 'business_report'] as const)
     memos.set(subscriptionId({ account, eventType }), options.memo ?? { accepted: [await accepted(sealer)] });
   let reads = 0;
-  const read = async (key: SubscriptionKey) => {
+  const read = async (given: SubscriptionKey) => {
+    const key = structuredClone(given); // as it goes to the thread that speaks with Temporal
     reads += 1;
     const memo = memos.get(subscriptionId(key)) ?? null;
     if (memo instanceof Error) throw memo;
@@ -109,7 +110,7 @@ export async function startIngressStand(options: StandOptions = {}) {
   const delivery = { ...pointers.delivery, ...options.pointers };
   const reader = createBodyReader({ pointers: { ...pointers, delivery }, statuses });
   const proofs = createProofRecord({
-    report: async (_key, counts) => observed.reports.push(counts) > 0,
+    report: async (key, counts) => observed.reports.push(structuredClone({ key, counts }).counts) > 0,
     onVerified: observer.verified,
   });
   const maxBodyBytes = 32 * 1_024;
