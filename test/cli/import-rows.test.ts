@@ -56,6 +56,54 @@ it.each(['1.23E+11', '1.23457E+11', '1,23457E+11', '1E+11', '1.23457e+11', '-1.2
   },
 );
 
+it.each([
+  ['a line that tells the separator', 'sep=;\r\norderId;reference\r\n1;"PO, 1"\r\n'],
+  ['the same for another separator, in quotes', '"sep=|"\norderId|reference\n1|PO, 1\n'],
+  ['the same in capitals', 'SEP=;\rorderId;reference\r1;"PO, 1"\r'],
+])('a file of a spreadsheet is read with %s', async (_, text) => {
+  expect(await rowsIn(text)).toEqual([order('1', { reference: 'PO, 1' })]);
+});
+
+it('fields that a spreadsheet protects are read as a person sees them', async () => {
+  const lines = ['="2009";="NULL"', `"=""2010""";'2011`, `'2012;="say ""hi"""`, `2013;'s-Gravenhage 5" up`];
+  expect(await rowsIn(['orderId;reference', ...lines].join('\n'))).toEqual([
+    order('2009', { reference: 'NULL' }),
+    order('2010', { reference: '2011' }),
+    order('2012', { reference: 'say "hi"' }),
+    order('2013', { reference: `'s-Gravenhage 5" up` }),
+  ]);
+});
+
+const nothings = [
+  'NULL',
+  'null',
+  '(null)',
+  '\\N',
+  'None',
+  'NaN',
+  '-',
+  '–',
+  'N/A',
+  '#N/A',
+  '#REF!',
+  '#NAME?',
+  'undefined',
+];
+it.each(nothings)('%s in place of nothing is refused by its field', async (word) => {
+  const refusal = (field: string) => expect.stringMatching(`^${field}: is what a program writes in place of nothing`);
+  expect(await rowsIn(`orderId;reference\n${word};a\n2;${word}`)).toEqual([refusal('orderId'), refusal('reference')]);
+  expect(await rowsIn(JSON.stringify({ orderId: word }), '.jsonl')).toEqual([refusal('orderId')]);
+});
+
+it.each(['2015.0', '2015,00', '-7.0', '1,234,567', "1'234'567", '1 234 567', '1.234.567'])(
+  'the id %s that a program has made of a number is refused by its field, and is taken as a reference',
+  async (id) => {
+    const refused = expect.stringMatching(/^orderId: is a number (to|in) which a/);
+    expect(await rowsIn(`orderId;reference\n${id};a\n2;${id}`)).toEqual([refused, order('2', { reference: id })]);
+    expect(await rowsIn(JSON.stringify({ orderId: id }), '.jsonl')).toEqual([refused]);
+  },
+);
+
 it('an id of hex digits is none of a spreadsheet', async () => {
   const ids = ['1e11', '12e11', '7b21', '123457000000', '1.23', '7e+x', 'A1E+11'];
   expect(await rowsIn(`orderId\n${ids.join('\n')}`)).toEqual(ids.map((id) => order(id)));

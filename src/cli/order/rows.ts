@@ -65,18 +65,25 @@ const asUtf8 = 'save it as UTF-8 (spreadsheets: "CSV UTF-8")';
 /** A line is a row of CSV with one field. */
 async function* parsedRows(head: string, rest: AsyncIterable<string>, isCsv: boolean): AsyncGenerator<Parsed> {
   const { parse } = await import('csv-parse'); // other commands need none
-  const form = isCsv ? { delimiter: delimiterOf(head), columns: toColumns } : { delimiter: '\0', quote: null };
+  const [line = '', told] = isCsv ? (separatorLine.exec(head) ?? []) : [];
+  const text = head.slice(line.length);
+  // A quote within a field may protect it, see `toCell`.
+  const csv = { delimiter: told ?? delimiterOf(text), columns: toColumns, relax_quotes: true };
+  const form = isCsv ? csv : { delimiter: '\0', quote: null };
   const parser = parse({
     ...form,
     ...{ info: true, trim: true, skip_empty_lines: true, skip_records_with_empty_values: true },
     ...{ record_delimiter: ['\r\n', '\n', '\r'], relax_column_count: true, max_record_size: mostBytesOfRow },
   });
   async function* all() {
-    yield head;
+    yield text;
     yield* rest;
   }
   yield* pipeline(all, parser, () => undefined) as AsyncIterable<Parsed>; // it passes every error on
 }
+
+/** By this line spreadsheets learn what separates fields. It is no row. */
+const separatorLine = /^"?sep=(.)"?(?:\r\n|\n|\r)/i;
 
 /** The one that the names are separated by. */
 function delimiterOf(head: string): string {
@@ -105,12 +112,28 @@ function toColumns(names: string[]): string[] {
 /** An empty field is none. */
 function fromCsv({ record, info }: Parsed): object {
   if (info.error) throw new InvalidInput('the row: has not as many fields as there are names of columns');
-  const { notify, ...fields } = record;
-  const given = Object.entries(fields).filter(([, field]) => field !== '');
-  return { ...Object.fromEntries(given), ...(notify ? { notify: [{ url: notify }] } : {}) };
+  const cells = Object.entries(record).map(([name, field]) => [name, toCell(name, field)] as const);
+  const { notify, ...fields } = Object.fromEntries(cells.filter(([, cell]) => cell !== ''));
+  return { ...fields, ...(notify ? { notify: [{ url: notify }] } : {}) };
+}
+
+/** A field as a person sees it in a spreadsheet, which protects texts as `="2009"` and `'2010`. What is protected has lost nothing. */
+function toCell(name: string, field: string): string {
+  const [, quoted] = /^="(.*)"$/s.exec(field) ?? [];
+  if (quoted !== undefined) return quoted.replaceAll('""', '"');
+  if (/^'[\d=+@-]/.test(field)) return field.slice(1);
+  refuseLost(name, field);
+  return field;
 }
 
 function fromJson(line: string): unknown {
+  const given = readLine(line);
+  const isObject = typeof given === 'object' && given !== null;
+  for (const [name, value] of Object.entries(isObject ? given : {})) refuseLost(name, value);
+  return given;
+}
+
+function readLine(line: string): unknown {
   try {
     return readJson(line);
   } catch (error) {
@@ -123,7 +146,6 @@ function toRow(read: () => unknown, account: string | undefined): Row {
   try {
     const given = read();
     const isObject = typeof given === 'object' && given !== null;
-    for (const [field, value] of Object.entries(isObject ? given : {})) refuseLost(plain(field.slice(0, 40)), value);
     return parseFollowOrderInput(isObject && account !== undefined ? { account, ...given } : given);
   } catch (error) {
     if (error instanceof InvalidInput) return error;
@@ -131,14 +153,33 @@ function toRow(read: () => unknown, account: string | undefined): Row {
   }
 }
 
-/** A long number as spreadsheets show it. The sign keeps an id of hex digits, such as 12e11, apart. */
-const shortened = /^[+-]?\d{1,3}([.,]\d+)?E\+\d+$/i;
+/** What spreadsheets and programs make of a field that was something else, and what it is. */
+const lost: readonly { isLost: RegExp; what: string; onlyIds?: boolean }[] = [
+  {
+    // The sign keeps an id of hex digits, such as 12e11, apart.
+    isLost: /^[+-]?\d{1,3}([.,]\d+)?E\+\d+$/i,
+    what: 'is a number that a spreadsheet has shortened, so its digits are lost',
+  },
+  { isLost: /^[+-]?\d+[.,]0+$/, what: 'is a number to which a program has added a fraction', onlyIds: true },
+  {
+    isLost: /^\d{1,3}([,'’\s]\d{3})+$|^\d{1,3}(\.\d{3}){2,}$/,
+    what: 'is a number in which a spreadsheet has grouped the digits',
+    onlyIds: true,
+  },
+  {
+    isLost: /^(null|\(null\)|\\N|none|nan|undefined|[-–—]|#?n\/a|#(ref|value|num|null|div\/0)!|#name\?)$/i,
+    what: 'is what a program writes in place of nothing',
+  },
+];
 
-/** Refuses what has lost characters before it came to us. */
-function refuseLost(field: string, value: unknown): void {
-  if (typeof value === 'string' && shortened.test(value)) {
-    const remedy = 'format the column as text, fill it in anew, and save the file again';
-    throw new InvalidInput(`${field}: is a number that a spreadsheet has shortened, so its digits are lost; ${remedy}`);
+/** Refuses what has lost characters before it came to us, or stands for nothing. */
+function refuseLost(name: string, value: unknown): void {
+  const field = plain(name.slice(0, 40));
+  const isText = typeof value === 'string';
+  const found = lost.find(({ isLost, onlyIds }) => isText && isLost.test(value) && (!onlyIds || name === 'orderId'));
+  if (found) {
+    const remedy = 'format the column as text, fill it in anew or leave it empty, and save the file again';
+    throw new InvalidInput(`${field}: ${found.what}; ${remedy}`);
   }
   if (JSON.stringify(value).includes('\ufffd'))
     throw new InvalidInput(`${field}: has characters that are not UTF-8, so the file has another encoding; ${asUtf8}`);
