@@ -50,7 +50,8 @@ function readStore(read: EnvReader): { url: string } | 'none' | 'off' {
   }
   const url = URL.canParse(found.value) ? new URL(found.value) : null;
   if (!url || !/^postgres(ql)?:$/.test(url.protocol) || !url.hostname || !/^\/[^/]+$/.test(url.pathname)) {
-    read.refuse(found.setBy, 'must be postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or off');
+    const form = 'must be postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or off';
+    read.refuse(found.setBy, endsInItsPassword.test(found.value) ? `${form}; ${encodePassword}` : form);
     return 'none';
   }
   const modeOf = 'PGSSLMODE';
@@ -63,6 +64,10 @@ function readStore(read: EnvReader): { url: string } | 'none' | 'off' {
   }
   return withHidden({}, 'url', address);
 }
+
+/** A "/", "?" or "#" in user or password: an address ends there, before its host. */
+const endsInItsPassword = /^\w+:\/\/[^/?#]*[/?#].*@/s;
+const encodePassword = 'percent-encode the password: @ is %40, / is %2F, # is %23, ? is %3F, % is %25';
 
 /** libpq takes several; the library that we use would look one name up that holds them all. */
 function namesSeveralHosts(address: string): boolean {
@@ -92,7 +97,7 @@ function readProxy(read: EnvReader): ServiceProxy | null {
   const found = lower === undefined ? read.secret('HTTPS_PROXY') : { value: lower, setBy: 'https_proxy' };
   if (found === undefined) return null;
   const url = toProxyUrl(found.value);
-  const rule = 'must be http://USER:PASSWORD@HOST:PORT or https://..., with special characters of both as %XX';
+  const rule = `must be http://USER:PASSWORD@HOST:PORT or https://...; ${encodePassword}`;
   if (!url) return read.refuse(found.setBy, rule) ?? null;
   const user = [url.username, url.password].map(decodeURIComponent).join(':');
   const authorization = user === ':' ? null : `Basic ${Buffer.from(user).toString('base64')}`;

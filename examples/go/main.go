@@ -56,12 +56,17 @@ func requestAndCancel(ctx context.Context, rides faretrail.Client, account, requ
 		return err
 	}
 	standing, err := ride.Cancel(ctx)
-	if err != nil {
+	isOver := faretrail.IsOver(err) // the request id was used before, and its ride has ended
+	if err != nil && !isOver {
 		return err
 	}
 	end, err := ride.Result(ctx)
 	if err != nil {
 		return err
+	}
+	if isOver {
+		fmt.Printf("already ended: %s\n", textOr(end.Outcome, "no outcome"))
+		return nil
 	}
 	told := map[string]any{"call": settings.Status, "stage": standing.Stage, "outcome": end.Outcome}
 	return json.NewEncoder(os.Stdout).Encode(told)

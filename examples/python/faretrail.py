@@ -13,6 +13,7 @@ from typing import Any, TypedDict, cast
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, WorkflowUpdateFailedError
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
 
 Json = dict[str, Any]
 
@@ -182,6 +183,11 @@ class Faretrail:
 
     def _run(self, workflow_id: str) -> WorkflowHandle[Any, Json]:
         return self.client.get_workflow_handle(workflow_id, result_type=dict)
+
+
+def is_over(error: Exception) -> bool:
+    """Whether an update or a signal was refused because its run has ended. The result is there all the same."""
+    return isinstance(error, RPCError) and error.status == RPCStatusCode.NOT_FOUND
 
 
 def failure_type(error: WorkflowFailureError | WorkflowUpdateFailedError) -> str | None:

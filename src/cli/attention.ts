@@ -9,9 +9,8 @@ const help = `
 Lists running orders, rides, calls, subscriptions, reports and tokens that need
 a person, watches with the trouble of their whole account, all parked
 deliveries, and accounts with followed orders that no worker holds or polls,
-each with the command that helps or shows more. Rides, other runs and parked
-deliveries have the limit each, in this order. The list is about a second
-behind the runs.`;
+each with the command that helps or shows more. Rides come first and parked
+deliveries last. The list is about a second behind the runs.`;
 
 /** `attention`: the runs of every type that need a person. */
 export const attentionCommand: CommandSpec = {
@@ -44,8 +43,10 @@ const listRunsInNeed = listing({
   columns: attentionColumns,
   notes: concernNotes,
   async find(session, given: { account?: AccountName; limit: number }) {
-    const { totals, ...found } = await findRunsInNeed(session, given);
+    const { totals, rows, hasMore } = await findRunsInNeed(session, given);
+    const listed = rows.slice(0, given.limit);
     const counts = `${totals.rides} orders and rides, ${totals.others} other runs, ${totals.parked} parked deliveries`;
-    return { ...found, more: `There are ${counts}; at most ${given.limit} of each are listed.` };
+    const more = `There are ${counts}; ${listed.length} are listed.`;
+    return { rows: listed, hasMore: hasMore || rows.length > listed.length, more };
   },
 });

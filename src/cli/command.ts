@@ -17,6 +17,8 @@ import { asShown, type Columns, paint, rowsText, toJsonLine } from './text.js';
 interface TextSink {
   write(text: string): unknown;
   isTTY?: boolean;
+  /** The width of a terminal. */
+  columns?: number;
 }
 
 /** What the process gives to the commands. Only a command that needs the settings reads them. */
@@ -45,6 +47,8 @@ export interface CommandContext extends CliProcess {
   isJson: boolean;
   /** The result: `json` as one line, or the text. */
   tell(json: unknown, text: string): void;
+  /** Rows as text that fits the terminal. */
+  table<Row>(columns: Columns<Row>, rows: readonly Row[]): string;
   /** A part of the text of a result. With --json it is left out. */
   say(text: string): void;
   /** A hint beside the result, on stderr. With --json it is left out. */
@@ -98,6 +102,7 @@ export function createContext(
     actor,
     isJson: json,
     tell: (value, text) => void stdout.write(json ? `${toJsonLine(value)}\n` : shown(text)),
+    table: (columns, rows) => rowsText(columns, rows, stdout.isTTY ? stdout.columns : undefined),
     say: (text) => void (json || stdout.write(shown(text))),
     note,
     warn(warnings) {
@@ -224,7 +229,7 @@ export const listing = <Given, Row>({ name, empty, columns, notes, find }: Listi
   inSession(async (session, given) => {
     const { rows, hasMore, more } = await find(session, given);
     const below = notes?.(rows) ?? [];
-    const text = [rowsText(columns, rows), ...(below.length > 0 ? ['', ...below] : [])].join('\n');
+    const text = [session.table(columns, rows), ...(below.length > 0 ? ['', ...below] : [])].join('\n');
     session.tell({ [name]: rows, hasMore }, rows.length === 0 ? empty : text);
     if (hasMore) session.note(more ?? `There are more than ${rows.length}; narrow the list.`);
     return exitCodes.done;

@@ -22,7 +22,7 @@ import { listRuns, readEach } from '../temporal/visibility.js';
 import { option } from './arguments.js';
 import { type CommandSpec, callTimeoutMs, inSession, type Session } from './command.js';
 import { CliFailure, exitCodes } from './failure.js';
-import { type Columns, plain, rowsText } from './text.js';
+import { type Columns, plain } from './text.js';
 
 const help = `
 Removes from Temporal the runs of the order and of its report, the rides and
@@ -72,7 +72,7 @@ async function erase(session: Session, { account, orderId, running = false, yes 
   // After the runs, which may have recorded more until now.
   const storedRows = await withStore(session, (store) => store.erase(key));
   const store = storedRows === null ? {} : { storedRows };
-  session.tell({ ...key, erased, left, ...store, stays }, erasedText({ erased, left, ...store }));
+  session.tell({ ...key, erased, left, ...store, stays }, erasedText({ erased, left, ...store }, session));
   return left.length > 0 ? exitCodes.failed : exitCodes.done;
 }
 
@@ -92,7 +92,7 @@ async function ask(session: Session, runs: readonly RunAbout[], inStore: number 
   if (!session.question || session.isJson) {
     throw new InvalidInput('--yes: needed without a terminal, and with --json; nothing was removed');
   }
-  session.note([rowsText(runColumns, runs), '', ...warningsOf(runs)].join('\n'));
+  session.note([session.table(runColumns, runs), '', ...warningsOf(runs)].join('\n'));
   const rows = inStore ? ` and ${inStore} rows of the store` : '';
   const answer = await session.question(`Remove these ${runs.length} runs${rows} for good? [y/N] `);
   if (/^y(es)?$/i.test(answer.trim())) return;
@@ -116,12 +116,12 @@ const stays = [
 
 type Removed = Record<'erased' | 'left', readonly RunAbout[]> & { storedRows?: number };
 
-function erasedText({ erased, left, storedRows }: Removed): string {
+function erasedText({ erased, left, storedRows }: Removed, { table }: Session): string {
   const inStore = storedRows === undefined ? '' : ` Removed ${storedRows} rows of the store.`;
   return [
     `Removed ${erased.length} runs.${inStore}`,
-    ...(erased.length > 0 ? [rowsText(runColumns, erased)] : []),
-    ...(left.length > 0 ? ['Temporal has not removed these yet; repeat the command:', rowsText(runColumns, left)] : []),
+    ...(erased.length > 0 ? [table(runColumns, erased)] : []),
+    ...(left.length > 0 ? ['Temporal has not removed these yet; repeat the command:', table(runColumns, left)] : []),
     'What stays:',
     ...stays.map((line) => `- ${line}`),
   ].join('\n');

@@ -51,7 +51,7 @@ const isUsage = (error: FaretrailError): boolean =>
 export function toCliError(error: unknown): CliError {
   const failed = (code: string, message: string, exitCode: number = exitCodes.failed) => ({ code, message, exitCode });
   if (error instanceof CommanderError)
-    return failed('UsageError', plain(error.message.replace(/^error: /, '').replaceAll('\n', ' ')), exitCodes.usage);
+    return failed('UsageError', plain(usageText(error.message).replaceAll('\n', ' ')), exitCodes.usage);
   const failure = failureBehind(error);
   if (failure) return { ...toRunFailure(failure), exitCode: exitCodes.failed };
   if (error instanceof CliFailure)
@@ -68,6 +68,10 @@ export function toCliError(error: unknown): CliError {
   const message = answer?.details ?? (error instanceof Error ? error.message : String(error));
   return failed(answer ? 'TemporalError' : 'UnexpectedError', message);
 }
+
+/** Our parsers name the option or argument themselves, so commander need not do so before them. */
+const usageText = (message: string): string =>
+  message.replace(/^error: /, '').replace(/^(option|command-argument) .* is invalid( for argument '[^']*')?\. /s, '');
 
 /** Why a run or its update failed: our failure type, or Temporal's word for the end. */
 export interface RunFailure {

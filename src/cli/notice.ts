@@ -5,7 +5,7 @@ import { readEach } from '../temporal/visibility.js';
 import { accountOption, option, toDurationMs } from './arguments.js';
 import { type CommandContext, listing, type Noun, reading, type Session } from './command.js';
 import { CliFailure, exitCodes } from './failure.js';
-import { type Columns, rowsText } from './text.js';
+import type { Columns } from './text.js';
 
 const secretHelp = `
 Each origin has a secret of its own, made from FARETRAIL_NOTIFY_SECRETS: its
@@ -86,7 +86,7 @@ async function resend(session: Session, filter: MissedFilter): Promise<number> {
   const notices = await readEach(rows, async (one) => [
     { ...one, state: (await resendOne(session, one)) ? 'resent' : 'ended' },
   ]);
-  const text = rowsText({ ...columns, now: 'state' }, notices);
+  const text = session.table({ ...columns, now: 'state' }, notices);
   session.tell({ notices, hasMore }, notices.length === 0 ? 'No receiver has missed such a notice.' : text);
   if (hasMore) session.note(`There are more than those of ${mostRuns} runs: repeat the command in a moment.`);
   return notices.every(({ state }) => state === 'resent') ? exitCodes.done : exitCodes.failed;

@@ -140,7 +140,7 @@ async function create(session: Session, input: SubscriptionInput): Promise<numbe
   const unanswered = 'The subscription has been started, but no worker has answered yet.';
   session.tell(
     { workflowId, state: before?.isOpen ? 'alreadySubscribed' : 'started', subscription: status ?? null, warnings },
-    status ? subscriptionText(status) : unanswered,
+    status ? subscriptionText(status, session.table) : unanswered,
   );
   session.warn(warnings);
   return status?.state === 'active' && status.publicUrl === publicUrl ? exitCodes.done : exitCodes.failed;
@@ -177,7 +177,7 @@ function changing<Input>(
       send: (inTime) => runOf(session.client, workflowId).update(update, [input], inTime),
       tell(answer) {
         if ('endedAt' in answer) session.tell({ workflowId, end: answer }, subscriptionEndText(answer));
-        else session.tell({ workflowId, subscription: answer }, subscriptionText(answer));
+        else session.tell({ workflowId, subscription: answer }, subscriptionText(answer, session.table));
         return exitCodes.done;
       },
       tellEnded: () => Promise.reject(notSubscribed(key, 'has ended')),
@@ -240,14 +240,14 @@ const readSubscriptionStatus = ({ client }: Session, key: SubscriptionKey): Prom
     .catch(() => undefined);
 
 /** One subscription with its addresses, for a terminal. Never a path or a secret. */
-export function subscriptionText(status: SubscriptionStatus): string {
+export function subscriptionText(status: SubscriptionStatus, table: CommandContext['table'] = rowsText): string {
   const { account, eventType, state, publicUrl, attention, generations } = status;
   const card = cardText(`Subscription of account ${account} to ${eventType}`, [
     ['state', paint(state === 'active' ? 'good' : 'bad', state)],
     ['public URL', plain(publicUrl)],
     ['attention', attention && attentionText(attention)],
   ]);
-  const addresses = generations.length > 0 ? ['', rowsText(generationColumns, generations)] : [];
+  const addresses = generations.length > 0 ? ['', table(generationColumns, generations)] : [];
   return [card, ...addresses, ...stillRegisteredLines(status)].join('\n');
 }
 

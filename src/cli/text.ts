@@ -71,15 +71,22 @@ export function tableText(head: readonly string[], rows: readonly (readonly stri
 /** The columns of a table: the head of each, and the field of a row or what is made of the row. */
 export type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => string | null)>>;
 
-/** One line for each row; a dash stands where it has nothing. A head with UTC is over instants. Safe for a terminal. */
-export function rowsText<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
+/**
+ * One line for each row; a dash stands where it has nothing. A head with UTC is over instants. Safe for a terminal. Rows that are
+ * wider than `width` become a block of lines each: cut or broken ids could not be copied.
+ */
+export function rowsText<Row>(columns: Columns<Row>, rows: readonly Row[], width = Number.POSITIVE_INFINITY): string {
   const lines = rows.map((row) =>
     Object.entries(columns).map(([head, column]) => {
       const value = typeof column === 'function' ? column(row) : row[column];
       return head.endsWith('(UTC)') ? utc(value as string | null) : plain(String(value ?? '-'));
     }),
   );
-  return tableText(Object.keys(columns), lines);
+  const heads = Object.keys(columns);
+  const table = tableText(heads, lines);
+  const isWide = table.split('\n').some((line) => stripVTControlCharacters(line).length > width);
+  if (!isWide) return table;
+  return lines.map((cells) => pairsText(cells.map((cell, at): Pair => [heads[at] ?? '', cell]))).join('\n\n');
 }
 
 /** A label and its text; a pair without a text is left out. */

@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { toStatusFilter } from '../../src/cli/arguments.js';
 import { attentionColumns, concernNotes } from '../../src/cli/attention.js';
+import { createContext } from '../../src/cli/command.js';
 import { type ListedOrder, orderColumns } from '../../src/cli/order/view.js';
 import {
   subscriptionColumns,
@@ -16,6 +17,7 @@ import { toAccountName, toScope } from '../../src/domain/keys.js';
 import type { GenerationStatus, SubscriptionStatus } from '../../src/domain/subscription/status.js';
 import { emptyLease, type TokenLease } from '../../src/domain/token-lease.js';
 import { withCommand } from '../../src/temporal/attention.js';
+import { fakeProcess, nowhere } from './fake-process.js';
 
 /** The lines of a list where there is no colour. */
 const linesOf = <Row>(columns: Columns<Row>, ...rows: Row[]): string[] =>
@@ -42,6 +44,19 @@ it('order list has a line for each order, within 100 columns, and lets no status
     expect.stringMatching(/ \uFFFD\[2J /),
   ]);
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
+});
+
+it('a list that is wider than the terminal has a block for each row, with its id whole', () => {
+  const columns: Columns<{ id: string; note: string }> = { id: 'id', note: 'note' };
+  const rows = [1, 2].map((number) => ({ id: `${number}`.repeat(36), note: 'waits' }));
+  const atWidth = (width?: number) => stripVTControlCharacters(rowsText(columns, rows, width));
+  expect(atWidth(43)).toBe(atWidth());
+  expect(atWidth(42)).toBe(rows.map(({ id }) => `id    ${id}\nnote  waits`).join('\n\n'));
+  const { table } = createContext(
+    fakeProcess(nowhere, { stdout: { write: () => 0, isTTY: true, columns: 42 } }).process,
+    {},
+  );
+  expect(stripVTControlCharacters(table(columns, rows))).toBe(atWidth(42));
 });
 
 const run: Parameters<typeof withCommand>[0] = {

@@ -113,6 +113,14 @@ it('a duration is a number with its unit, and anything else is refused by name',
     expect(() => toDurationMs(text, '--grace'), text).toThrow('--grace: must be a duration');
 });
 
+it('an error names its option or argument once', async () => {
+  for (const [argv, message] of [
+    [['order', 'list', '--limit', '0'], 'error: --limit: must be a whole number from 1 to 1000.\n'],
+    [['order', 'show', 'Partner', '4'], 'error: account: must be 1 to 40 characters of a-z, 0-9 and "-".\n'],
+  ] as const)
+    expect(await runHere([...argv])).toEqual({ exitCode: 2, stdout: '', stderr: message });
+});
+
 describe('--address and --namespace', () => {
   /** Which of three servers a list reaches: that of the profile, of the variable, or of the option. */
   async function reachedWith(...given: ('variable' | 'option')[]): Promise<string[]> {

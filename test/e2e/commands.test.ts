@@ -264,6 +264,21 @@ describe('the command attention', () => {
     await shows(handle, { kind: 'parked', id, code: 'noOrderId', since });
   });
 
+  it('shows as many rows as are asked for, whatever they are about, and says that there are more', async () => {
+    const handles = await Promise.all(
+      [1, 2, 3].map(async () => {
+        const parked = { account, ...newDelivery(), reason: 'noOrderId', sealed: 'x' };
+        const start = { workflowId: parkedDeliveryId(parked), taskQueue: stack.config.taskQueue, args: [parked] };
+        return await stack.client.workflow.start('parkedDelivery', start);
+      }),
+    );
+    await expect.poll(async () => (await listed()).length).toBeGreaterThanOrEqual(3);
+    const { stdout, stderr } = await cli('attention', '--account', account, '--limit', '2');
+    expect(stdout.trim().split('\n')).toHaveLength(3);
+    expect(stderr).toMatch(/There are .* parked deliveries; 2 are listed\.\n$/);
+    await Promise.all(handles.map((handle) => handle.terminate()));
+  });
+
   it('shows a subscription that waits for a token, and the token or the watch of the account, while credentials are refused', async () => {
     stack.sandbox.setFault({ kind: 'invalidClient' });
     const key = { account, eventType: 'business_report' as const };

@@ -89,6 +89,8 @@ describe.each([
     const { call, outcome } = JSON.parse(seen.output);
     expect(call).toBe(200);
     expect(outcome).toMatch(/^(cancelled|withdrawn)$/); // withdrawn: the cancel came before the create
+    const again = await run('ride', requestId, join(projectRoot, 'examples/order.json'));
+    expect(again).toMatchObject({ code: 0, errors: '', output: `already ended: ${outcome}\n` });
     const created = fleet.sandbox.createdOrders().filter((one) => one.requestId?.endsWith(requestId));
     expect(created).toHaveLength(outcome === 'cancelled' ? 1 : 0);
   });

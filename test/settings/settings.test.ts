@@ -136,6 +136,15 @@ describe('the store', () => {
     expect(() => storeOf(value)).not.toThrow('HIDDEN');
   });
 
+  it.each(['p@ss/HIDDEN', 'p#HIDDEN', 'p?HIDDEN', '/HIDDEN', 'p@HIDDEN#'])(
+    'says what to do about a password %j',
+    (word) => {
+      const store = () => storeOf(`postgresql://u:${word}@h:5432/d`);
+      expect(store).toThrow(/FARETRAIL_STORE_URL: must be .*percent-encode the password: @ is %40/);
+      expect(store).not.toThrow('HIDDEN');
+    },
+  );
+
   const severalHosts = [
     'h1:5432,h2:5432/d',
     'h1,h2/d',

@@ -176,6 +176,12 @@ func (c Client) start(id string, reuse enums.WorkflowIdReusePolicy) client.Start
 	}
 }
 
+// IsOver says whether an update was refused because its run has ended. The result is there all the same.
+func IsOver(err error) bool {
+	var gone *serviceerror.NotFound
+	return errors.As(err, &gone)
+}
+
 func unlessEnded(err error) error {
 	var ended *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &ended) {

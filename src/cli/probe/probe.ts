@@ -96,13 +96,14 @@ async function probe(context: CommandContext, given: Given): Promise<number> {
   if (repeatCreate !== undefined) refuseRepeat(repeatCreate, account, profile, given);
   const http = createHttp({ proxy });
   const findings: Finding[] = [];
+  const textOf = createFindingTexts();
   try {
     for await (const finding of askAll(
       { account, profile, orderId, tokens: new Map(), triesEncodings, repeatCreate },
       http,
     )) {
       findings.push(finding);
-      context.say(`${findingText(finding)}\n`);
+      context.say(textOf(finding));
     }
   } finally {
     await http.close();
@@ -312,15 +313,28 @@ function withoutSecretsIn<T>(shown: T, secrets: readonly string[]): T {
 
 const tones: Readonly<Record<Verdict, Tone>> = { fits: 'good', wrong: 'bad', open: 'faint', unanswered: 'bad' };
 
-/** One finding: what the profile expects beside what came, the shape of the body, and what to change. */
-function findingText(finding: Finding): string {
-  const { asks, verdict, came, remarks, changes } = finding;
-  const title = `${paint('strong', plain(asks))}: ${paint(tones[verdict], verdict)}`;
+/** Findings as text: one line for what is as expected or as an earlier finding, a block for all else. */
+function createFindingTexts(): (finding: Finding) => string {
+  const shown = new Map<string, string>();
+  return (finding) => {
+    const { asks, expected, verdict, came, remarks } = finding;
+    const title = `${paint('strong', plain(asks))}: ${paint(tones[verdict], verdict)}`;
+    if (verdict === 'fits' || came === null) return [title, ...remarks.map(plain)].join('; ');
+    const block = blockOf({ ...finding, expected: { ...expected, scope: '' } });
+    const before = shown.get(block);
+    if (before !== undefined) return `${title}, as ${plain(before)}`;
+    shown.set(block, asks);
+    return `\n${title}\n  ${blockOf(finding)}\n`;
+  };
+}
+
+/** What the profile expects beside what came, the shape of the body, and what to change. */
+function blockOf(finding: Finding): string {
+  const { came, remarks, changes } = finding;
   const said = [...remarks.map((one) => `- ${one}`), ...changes.map((one) => `* ${changeText(one)}`)].map(plain);
-  if (came === null) return [title, ...said].join('\n  ');
-  const body = came.body === null ? ['none that can be read'] : shapeLines(came.body);
+  const body = came?.body ? shapeLines(came.body) : ['none that can be read'];
   const table = tableText(['', 'expected', 'came'], rowsOf(finding));
-  return [title, ...table.split('\n'), 'body', ...body.map((line) => `  ${plain(line)}`), ...said].join('\n  ');
+  return [...table.split('\n'), 'body', ...body.map((line) => `  ${plain(line)}`), ...said].join('\n  ');
 }
 
 function rowsOf({ expected, came, matched, changes }: Finding): string[][] {
@@ -348,5 +362,5 @@ function closingText(findings: readonly Finding[], where: string | null): string
     const asks = findings.filter((one) => one.verdict === verdict).map((one) => one.asks);
     return [verdict, asks.length === 0 ? null : plain(asks.join(', '))];
   });
-  return pairsText([...byVerdict, ['written', where === null ? null : plain(where)]]);
+  return `\n${pairsText([...byVerdict, ['written', where === null ? null : plain(where)]])}`;
 }
