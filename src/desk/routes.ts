@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { InvalidInput } from '../domain/errors.js';
 import { toAccountName, toOrderId } from '../domain/keys.js';
 import { toRideStatus } from '../domain/order/status.js';
 import { toDeliveryId } from '../domain/parked.js';
@@ -7,6 +8,7 @@ import { toRideRequestId } from '../domain/ride/input.js';
 import { followOrderId } from '../domain/workflow-ids.js';
 import type { DeskSettings } from '../settings/desk.js';
 import { type Cookies, may } from './access.js';
+import { fieldsOf } from './acts.js';
 import { type Note, pageEnd, pageStart, pathOf } from './pages/layout.js';
 import { needsPage } from './pages/needs.js';
 import { orderHead, orderNow, orderPast, storedTrouble } from './pages/order.js';
@@ -23,6 +25,9 @@ export interface PageParts {
   runs: Runs;
   settings: Pick<DeskSettings, 'temporalUi'>;
 }
+
+/** In characters. */
+const longestSearch = 128;
 
 type OfOne = { Params: { account: string; id: string } };
 
@@ -59,8 +64,9 @@ export function addPages(app: FastifyInstance, { reads, runs, settings }: PagePa
   });
   // A POST, since what is searched for must not stand in an address, and so in no log and no history of a browser.
   app.post('/search', async (request, reply) => {
-    const { text } = request.body as { text?: string };
-    const asked = (text ?? '').trim().slice(0, 128);
+    const { text } = fieldsOf(request);
+    const asked = (text ?? '').trim();
+    if (asked.length > longestSearch) throw new InvalidInput(`text: must have at most ${longestSearch} characters`);
     if (asked === '') return reply.redirect('/orders', 303);
     const [orders, rides] = await Promise.all([
       reads.search(asked, may(request.viewer, 'personal')),

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { type FastifyInstance, fastify } from 'fastify';
+import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import { html } from 'ghtml';
 import { cannotListen, InvalidInput } from '../domain/errors.js';
 import { isLoopbackAddress } from '../domain/web-address.js';
 import { createCookies, may, type Viewer } from './access.js';
 import { acts, fieldsOf, press } from './acts.js';
 import { addDoor, type DoorOptions, noteCookie, pageOfForm } from './door.js';
+import { checkAddress, readForm } from './readable.js';
 import { refuse, sendPage } from './refusals.js';
 import { addPages, type PageParts } from './routes.js';
 
@@ -24,14 +25,19 @@ export async function startDesk(options: DeskOptions) {
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 512 },
     requestTimeout: 30_000,
+    frameworkErrors: (_error, _request, reply) => void refuse(reply as FastifyReply, 'unreadable'),
   });
+  const routes: { method: string; url: string }[] = [];
+  app.addHook('onRoute', ({ method, url }) => void routes.push({ method: String(method), url }));
   const ownOrigin = () =>
     settings.url ?? `http://${shownHost(settings.host)}:${(app.server.address() as AddressInfo).port}`;
   const host = settings.url ? new URL(settings.url).host : null;
   app.decorateRequest('viewer', null as unknown as Viewer);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
-    done(null, Object.fromEntries(new URLSearchParams(body as string))),
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'buffer' },
+    async (_: unknown, body: Buffer) => readForm(body),
   );
   guard(app, host);
   addStaticFiles(app);
@@ -45,6 +51,7 @@ export async function startDesk(options: DeskOptions) {
   }
   return {
     origin: ownOrigin(),
+    routes,
     async close() {
       live.close();
       await app.close();
@@ -69,6 +76,7 @@ function guard(app: FastifyInstance, host: string | null): void {
       'cache-control': 'no-store',
       ...(host && !isLoopbackAddress(`https://${host}`) ? { 'strict-transport-security': 'max-age=31536000' } : {}),
     });
+    checkAddress(request.url);
     if (request.url === '/healthz') return; // a probe uses the address of the pod
     const asked = request.headers.host ?? '';
     const isOwn = asked === host || (URL.canParse(`http://${asked}`) && isLoopbackAddress(`http://${asked}`));

@@ -87,7 +87,7 @@ describe('without Temporal the desk', () => {
     expect(seen).toHaveLength(123);
     expect(new Set(seen).size).toBe(123);
     expect(seen[0]).toBe('many-119');
-    expect(rowsIn(await browser.get('/orders?status=Driving&before=nonsense'))).toEqual(['a "b" & <c>?#%', '7b21']);
+    expect(rowsIn(await browser.get('/orders?status=Driving&before='))).toEqual(['a "b" & <c>?#%', '7b21']);
     expect(rowsIn(await browser.get('/orders?account=partner'))).toEqual([]);
     expect(await browser.send('/orders?account=Partner')).toMatchObject({ status: 400 });
   });

@@ -47,7 +47,7 @@ export async function openDesk(
     localUser: 'anna',
   });
   return {
-    ...{ origin: desk.origin, store, logged },
+    ...{ origin: desk.origin, routes: desk.routes, store, logged },
     async close() {
       await desk.close();
       await runs.close();

@@ -1,4 +1,7 @@
 import { html } from 'ghtml';
+import { InvalidInput } from '../../domain/errors.js';
+import { toInstant } from '../../domain/instant.js';
+import { toAccountName, toOrderId } from '../../domain/keys.js';
 import { endStatuses, openStatuses } from '../../domain/order/status.js';
 import type { Viewer } from '../access.js';
 import { type OrderFilter, type OrderRow, pageSize, type RideRow } from '../reads.js';
@@ -9,13 +12,20 @@ import { inWords } from './remedies.js';
 export const toCursor = ({ changed_at, account, order_id }: OrderRow): string =>
   Buffer.from(JSON.stringify([changed_at.toISOString(), account, order_id])).toString('base64url');
 
-/** Reads it; nothing for anything else. */
+/** Reads it; nothing for none. Throws `InvalidInput` for anything else. */
 export function readCursor(text: unknown): Pick<OrderFilter, 'before'> {
+  if (text === undefined || text === '') return {};
+  const [given, account, orderId] = parts(String(text));
+  const at = toInstant(given, 'before');
+  if (!/^[12]/.test(at)) throw new InvalidInput('before: must be of the years 1000 to 2999'); // PostgreSQL knows no year 0
+  return { before: [at, toAccountName(account), toOrderId(orderId)] };
+}
+
+function parts(cursor: string): unknown[] {
   try {
-    const [at, account, orderId] = JSON.parse(Buffer.from(String(text), 'base64url').toString());
-    return { before: [new Date(at).toISOString(), String(account), String(orderId)] };
+    return [JSON.parse(Buffer.from(cursor, 'base64url').toString())].flat();
   } catch {
-    return {};
+    return [];
   }
 }
 
