@@ -55,10 +55,12 @@ export async function prepareFolder(folder: string): Promise<void> {
 
 /** With its parents. Node would try for ever to make all of them at once where the system refuses the last (as in /proc). */
 async function makeFolder(folder: string): Promise<void> {
-  await mkdir(dirname(resolve(folder)), { recursive: true, mode: 0o700 });
-  await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+  // What is there and no folder shows when it is written to.
+  const unlessThere = (error: NodeJS.ErrnoException): void => {
     if (error.code !== 'EEXIST') throw error;
-  });
+  };
+  await mkdir(dirname(resolve(folder)), { recursive: true, mode: 0o700 }).catch(unlessThere);
+  await mkdir(folder, { mode: 0o700 }).catch(unlessThere);
 }
 
 /** LMDB needs no room to open its two files if both exist. */
