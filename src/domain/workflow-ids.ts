@@ -93,11 +93,11 @@ export function fromCompanyReportId(workflowId: string): CompanyReportKey | unde
   return isOurs ? { account: account as AccountName, about: about as OrderId } : undefined;
 }
 
-/** The other id that a run of release 0.2.0 about the same order may have, since it spelled UUIDs as they came; undefined: there is none. */
+/** The id that a run of release 0.2.0 about the same order may have, since it spelled UUIDs as they came; undefined: no other than this. */
 export function earlierId(workflowId: string): string | undefined {
   const [, about = '', id = ''] = /^((?:order|report)\/[a-z0-9-]{1,40}\/)([^/]+)$/.exec(workflowId) ?? [];
-  const other = spellingsOf(id).find((spelling) => spelling !== id);
-  return other && `${about}${other}`;
+  const [own, other] = spellingsOf(id);
+  return id === own && other ? `${about}${other}` : undefined;
 }
 
 /** Identifies one parked delivery. */

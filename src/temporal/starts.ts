@@ -31,6 +31,7 @@ import {
   businessCallId,
   type CompanyReportKey,
   companyReportId,
+  earlierId,
   type FollowOrderKey,
   followOrderId,
   requestRideId,
@@ -165,6 +166,8 @@ export async function startFirst(
   client: Client,
   { input, taskQueue }: { input: FollowOrderInput; taskQueue: string },
 ): Promise<boolean> {
+  const earlier = earlierId(followOrderId(input));
+  if (earlier && (await runOf(client, earlier).find())) return false;
   const options = { ...orderStart(input, taskQueue), workflowIdConflictPolicy: 'FAIL' as const };
   return (await unlessEnded(client.workflow.start<typeof followOrder>('followOrder', options))) !== undefined;
 }
@@ -202,18 +205,22 @@ export function beginFollowing(client: Client, following: Following): Promise<Or
   return call;
 }
 
-const send = (client: Client, { input, taskQueue, again = false }: Following): Promise<OrderBegun<unknown>> =>
-  beginOrder(client, {
+async function send(client: Client, { input, taskQueue, again = false }: Following): Promise<OrderBegun<unknown>> {
+  const request = toFollowRequest(input);
+  const earlier = earlierId(followOrderId(input));
+  if (earlier && (await runOf(client, earlier).signal(followRequestedSignal, request))) return { answer: earlier };
+  return await beginOrder(client, {
     input,
     taskQueue,
     start: (options) =>
       client.workflow.signalWithStart<typeof followOrder, [FollowRequest]>('followOrder', {
         ...options,
         signal: followRequestedSignal,
-        signalArgs: [toFollowRequest(input)],
+        signalArgs: [request],
       }),
     isStartedAgain: (end) => isFollowedAgain(end, again),
   });
+}
 
 /** What a start sends as a signal, too: a run that is already open does not get the input of the start. */
 export function toFollowRequest({ account: _account, orderId: _orderId, ...request }: FollowOrderInput): FollowRequest {

@@ -104,6 +104,15 @@ it.each(['2015.0', '2015,00', '-7.0', '1,234,567', "1'234'567", '1 234 567', '1.
   },
 );
 
+it('a quote within an id is refused by its field', async () => {
+  const refused = expect.stringMatching(/^orderId: has a quote within it/);
+  expect(await rowsIn('orderId,reference\n1"2,a\n="3,b\n4,c')).toEqual([
+    refused,
+    refused,
+    order('4', { reference: 'c' }),
+  ]);
+});
+
 it('an id of hex digits is none of a spreadsheet', async () => {
   const ids = ['1e11', '12e11', '7b21', '123457000000', '1.23', '7e+x', 'A1E+11'];
   expect(await rowsIn(`orderId\n${ids.join('\n')}`)).toEqual(ids.map((id) => order(id)));

@@ -80,7 +80,7 @@ it('refuses rows of an account that the settings do not know, and follows the ot
 });
 
 it('refuses a file that cannot be read on', async () => {
-  const { exitCode, stderr } = await importOf(textFile('account,orderId\nbusiness,1"2', '.csv'));
+  const { exitCode, stderr } = await importOf(textFile('account,orderId\nbusiness,"12', '.csv'));
   expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('be read on from line 2') });
 });
 

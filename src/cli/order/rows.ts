@@ -166,6 +166,7 @@ const lost: readonly { isLost: RegExp; what: string; onlyIds?: boolean }[] = [
     what: 'is a number in which a spreadsheet has grouped the digits',
     onlyIds: true,
   },
+  { isLost: /"/, what: 'has a quote within it, which no id has', onlyIds: true },
   {
     isLost: /^(null|\(null\)|\\N|none|nan|undefined|[-–—]|#?n\/a|#(ref|value|num|null|div\/0)!|#name\?)$/i,
     what: 'is what a program writes in place of nothing',

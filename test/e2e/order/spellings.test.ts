@@ -5,6 +5,7 @@ import { followOrderId } from '../../../src/domain/workflow-ids.js';
 import { createDeliveryPort } from '../../../src/temporal/deliveries.js';
 import { runHere } from '../../cli/fake-process.js';
 import { newDelivery, withWays } from '../../support/delivery/deliveries.js';
+import { textFile } from '../../support/json-file.js';
 import { shows, trailOf, useOrderStack } from '../../support/order/stack.js';
 import { patient } from '../../support/patience.js';
 
@@ -64,9 +65,15 @@ it('a run of release 0.2.0, whose id is in capitals, goes on and is found', asyn
     const { exitCode, stdout } = await command('order', 'show', 'business', spelling);
     expect({ exitCode, ...JSON.parse(stdout) }).toMatchObject({ exitCode: 0, trail: { status: 'Driving' } });
   }
+  const followed = await command('order', 'follow', 'business', orderId.toLowerCase());
+  expect(JSON.parse(followed.stdout)).toMatchObject({ state: 'alreadyFollowed' });
+  const imported = await command('order', 'import', textFile(JSON.stringify({ account, orderId }), '.jsonl'));
+  expect(JSON.parse(imported.stdout)).toMatchObject({ alreadyFollowed: 1, new: 0 });
   await vi.waitFor(async () => expect(await runsAbout(orderId)).toEqual([run.workflowId]), patient);
   expect((await command('order', 'stop', 'business', orderId, '--reason', 'tested')).exitCode).toBe(0);
   expect(await trailOf(run)).toMatchObject({ outcome: 'stopped' });
-  const erased = await command('erase', 'business', orderId, '--yes');
-  expect(JSON.parse(erased.stdout).erased).toMatchObject([{ workflowId: run.workflowId }]);
+  await vi.waitFor(async () => {
+    const { exitCode, stdout } = await command('erase', 'business', orderId, '--yes'); // its list is behind the end
+    expect({ exitCode, ...JSON.parse(stdout || '{}') }).toMatchObject({ erased: [{ workflowId: run.workflowId }] });
+  }, patient);
 });
