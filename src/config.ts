@@ -5,7 +5,7 @@ import { FaretrailError, InvalidInput } from './domain/errors.js';
 import { defaultWatch, noWatch } from './domain/order/concern.js';
 import { shares } from './domain/shares.js';
 import { defaultTaskQueue } from './domain/task-queues.js';
-import { originRule, toOrigin } from './domain/web-address.js';
+import { originRule, toOrigin, toWebAddress, webAddressRule } from './domain/web-address.js';
 import type { ServiceProxy } from './ride-api/proxy.js';
 import { defaultMaxWaitMs } from './ride-api/refusal.js';
 import { type KeyRing, keyRecipe, signingForm, withHidden } from './sealing/key-ring.js';
@@ -226,8 +226,8 @@ function readSettings(read: EnvReader, withSecrets: boolean) {
     store: readStore(read),
     /** Null: calls to the service go directly. */
     proxy: readProxy(read),
-    /** Without a trailing slash. */
-    publicUrl: read.baseUrl('FARETRAIL_PUBLIC_URL') ?? null,
+    /** Where the service reaches the ingress, without a trailing slash; commands use the first. */
+    publicUrls: readPublicUrls(read),
     ingressHost: read.host('FARETRAIL_INGRESS_HOST'),
     /** 0 takes any free port. */
     ingressPort: read.port('FARETRAIL_INGRESS_PORT') ?? 8480,
@@ -251,6 +251,11 @@ function readSettings(read: EnvReader, withSecrets: boolean) {
   if (secretVariables) read.refuseUnknown(secretVariables);
   return Object.freeze(settings);
 }
+
+const readPublicUrls = (read: EnvReader): readonly string[] =>
+  (read.list('FARETRAIL_PUBLIC_URL', (entry) => (toWebAddress(entry) === undefined ? webAddressRule : null)) ?? []).map(
+    (entry) => toWebAddress(entry) ?? '',
+  );
 
 const readMetricsPort = (read: EnvReader, name: string): number | null =>
   read.text(name) === 'off' ? null : (read.port(name) ?? null);

@@ -51,7 +51,7 @@ async function main(): Promise<void> {
     port: config.ingressPort,
     addresses: createAddresses({
       accounts: config.accounts,
-      readCapability: createWebhookPaths(config.webhookKeys).readCapability,
+      readCapability: createWebhookPaths(config.webhookKeys, config.publicUrls).readCapability,
       perSecond: config.deliveriesPerSecond,
     }),
     maxBodyBytes: config.deliveryMaxKb * 1_024,

@@ -250,6 +250,7 @@ export function createActivities(
     startWatch: (name: AccountName) => watching.start(name),
     webhooks: webhookKeys && { ...createSealer(webhookKeys), ...createWebhookPaths(webhookKeys) },
     enabled: { list: listSubscribers.enabled !== false, delete: deleteSubscriber.enabled !== false },
+    publicUrls: config.publicUrls,
     seal: sealer.seal,
     refreshEarlyMs: profile.tokens.refreshEarlyMs,
     serverTime: activities.createServerTime({ server, now, attemptStartedAt: createAttemptReader(client) }),

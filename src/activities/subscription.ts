@@ -12,6 +12,7 @@ import type {
   SubscribingOutcome,
   SubscriptionAddress,
 } from '../domain/subscription/state.js';
+import { isLoopbackAddress } from '../domain/web-address.js';
 import { subscriptionId } from '../domain/workflow-ids.js';
 import { effectOf, RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
@@ -29,11 +30,24 @@ class WebhookKeysMissing extends FaretrailError<'WebhookKeysMissing'> {
   }
 }
 
+/** The service must send deliveries to no host that the settings do not name. */
+class PublicUrlNotAllowed extends FaretrailError<'PublicUrlNotAllowed'> {
+  override readonly name = 'PublicUrlNotAllowed';
+
+  constructor(origin: string) {
+    super('PublicUrlNotAllowed', `FARETRAIL_PUBLIC_URL of this worker does not name ${origin}`);
+  }
+}
+
 /** What a failed call about subscribers means for the run. Undefined for an error that Temporal repeats. */
 function toTrouble(error: unknown, account: AccountName): ReadTrouble | undefined {
   if (error instanceof WebhookKeysMissing) {
     const remedy = 'Set FARETRAIL_WEBHOOK_KEYS for every worker, the same keys as for the ingress';
     return { code: 'credentialsRejected', message: `${error.message}. ${remedy}.` };
+  }
+  if (error instanceof PublicUrlNotAllowed) {
+    const remedy = 'Add it there for every worker, or move the subscription to an origin that is named';
+    return { code: 'forbidden', message: `${error.message}. ${remedy}.` };
   }
   const trouble = toReadTrouble(error, { account, operation: 'createSubscriber' });
   // This call reads no status, so the service refuses the subscription.
@@ -43,6 +57,9 @@ function toTrouble(error: unknown, account: AccountName): ReadTrouble | undefine
   return { ...trouble, code: 'forbidden', message: `${error.message}. ${remedy}.` };
 }
 
+/** An address; without its public URL in the form of releases up to 0.2.0. */
+type PlaceOfDeliveries = Omit<SubscriptionAddress, 'publicUrl'> & Partial<Pick<SubscriptionAddress, 'publicUrl'>>;
+
 /** The ports of the activities. */
 export interface SubscriptionActivityPorts extends Pick<LookingPorts, 'account'> {
   rideApi: Pick<RideApi, 'createSubscriber' | 'listSubscribers' | 'deleteSubscriber' | 'scopeOf'>;
@@ -51,32 +68,53 @@ export interface SubscriptionActivityPorts extends Pick<LookingPorts, 'account'>
   /** Operations that need the webhook keys; null when this process holds none. */
   webhooks: {
     /** Path of an address, its secret part included. */
-    pathOf(address: SubscriptionAddress): string;
+    pathOf(address: PlaceOfDeliveries): string;
     seal(secretId: string, context: string): Promise<string>;
   } | null;
+  /** Public bases of the ingress. */
+  publicUrls: readonly string[];
   /** What the contract profile switches on. */
   enabled: { list: boolean; delete: boolean };
 }
 
 export type SubscriptionActivities = ReturnType<typeof createSubscriptionActivities>;
 
+/** Addresses for the service. Both functions throw `WebhookKeysMissing`. */
+function createAddressing({ webhooks, publicUrls }: Pick<SubscriptionActivityPorts, 'webhooks' | 'publicUrls'>) {
+  const origins = new Set(publicUrls.map((url) => new URL(url).origin));
+  const pathOf = (address: PlaceOfDeliveries): string => {
+    if (!webhooks) throw new WebhookKeysMissing();
+    return webhooks.pathOf(address);
+  };
+  return {
+    /** Throws `PublicUrlNotAllowed`, unless the address is a loopback one, which no other machine can reach. */
+    newAddress(address: SubscriptionAddress): string {
+      const { publicUrl } = address;
+      const { origin } = new URL(publicUrl);
+      if (!isLoopbackAddress(publicUrl) && !origins.has(origin)) throw new PublicUrlNotAllowed(origin);
+      return `${publicUrl}${pathOf(address)}`;
+    },
+    /** The address, and the one that releases up to 0.2.0 gave it. */
+    addressesOf(address: SubscriptionAddress): string[] {
+      const { publicUrl, ...rest } = address;
+      return [address, rest].map((one) => `${publicUrl}${pathOf(one)}`);
+    },
+  };
+}
+
 /** Activities that change the subscribers at the service. No address or secret leaves them in clear. */
 export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
   const { rideApi, call, claims, webhooks, enabled } = ports;
-
-  function addressOf(address: SubscriptionAddress): string {
-    if (!webhooks) throw new WebhookKeysMissing();
-    return `${address.publicUrl}${webhooks.pathOf(address)}`;
-  }
+  const { newAddress, addressesOf } = createAddressing(ports);
 
   /** The newest subscriber at this address in the service's list. Undefined if there is no list or it has none. */
   async function find(address: SubscriptionAddress): Promise<Registration | undefined> {
     if (!enabled.list) return undefined;
-    const deliveryAddress = addressOf(address);
+    const addresses = addressesOf(address);
     const account = ports.account(address.account);
     const scope = rideApi.scopeOf(account, 'listSubscribers');
     const listed = await call(account, scope, (token) => rideApi.listSubscribers(account, token));
-    const found = listed.findLast((subscriber) => subscriber.deliveryAddress === deliveryAddress);
+    const found = listed.findLast((one) => one.deliveryAddress !== null && addresses.includes(one.deliveryAddress));
     return found && (await toRegistration(found, address, webhooks));
   }
 
@@ -97,7 +135,7 @@ export function createSubscriptionActivities(ports: SubscriptionActivityPorts) {
       try {
         const account = ports.account(input.account);
         refuseOtherInterface(account);
-        const subscriber = { deliveryAddress: addressOf(input), eventType };
+        const subscriber = { deliveryAddress: newAddress(input), eventType };
         const scope = rideApi.scopeOf(account, 'createSubscriber');
         const created = await call(account, scope, async (token) => {
           isClaimed ||= await claims.take(runOfActivity(), `createSubscriber ${generation} ${number}`);

@@ -245,8 +245,9 @@ const maxReason = 200;
 
 /** The public URL of these settings, else the ingress on this machine: at the loopback address where it listens on all addresses. Null
  *  where port 0 lets the system choose the port. */
-export function ingressUrl({ publicUrl, ingressHost, ingressPort }: CliConfig): string | null {
-  if (publicUrl !== null) return publicUrl;
+export function ingressUrl({ publicUrls, ingressHost, ingressPort }: CliConfig): string | null {
+  const [publicUrl] = publicUrls;
+  if (publicUrl !== undefined) return publicUrl;
   if (ingressPort === 0) return null;
   const everywhere: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
   const host = everywhere[ingressHost] ?? ingressHost;

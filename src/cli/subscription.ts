@@ -100,8 +100,8 @@ interface CreateGiven extends SubscriptionKey {
 const inPlaceWithinMs = 30_000;
 
 function toInput(given: CreateGiven, context: CommandContext): SubscriptionInput {
-  const { account, eventType, publicUrl = context.loadSettings(context.env).publicUrl, resubscribe } = given;
-  if (publicUrl === null) throw new InvalidInput('--public-url: missing; give it, or set FARETRAIL_PUBLIC_URL');
+  const { account, eventType, publicUrl = context.loadSettings(context.env).publicUrls[0], resubscribe } = given;
+  if (publicUrl === undefined) throw new InvalidInput('--public-url: missing; give it, or set FARETRAIL_PUBLIC_URL');
   const input = parseSubscriptionInput({ account, eventType, publicUrl, ...(resubscribe ? { resubscribe } : {}) });
   // A worker checks accounts that are not in these settings.
   const known = context.loadSettings(context.env).accounts.find(({ name }) => name === account);

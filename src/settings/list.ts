@@ -56,7 +56,11 @@ export const settings: Readonly<Record<string, Setting>> = {
   FARETRAIL_POLL_PUSHED_MS: { kind: 'number', by: worker, does: 'the same while deliveries come' },
   FARETRAIL_RETRY_AFTER_MAX_MS: { kind: 'number', by: worker, does: 'cuts a longer Retry-After' },
   FARETRAIL_WATCH: { kind: 'word', by: worker, does: 'off: no attention about rides' },
-  FARETRAIL_PUBLIC_URL: { kind: 'url', by: commands, does: 'where the service reaches the ingress' },
+  FARETRAIL_PUBLIC_URL: {
+    kind: 'list',
+    by: ['worker', 'ingress', 'commands'],
+    does: 'where the service reaches the ingress',
+  },
   FARETRAIL_INGRESS_HOST: { kind: 'host', by: ingress, does: 'where the ingress listens' },
   FARETRAIL_INGRESS_PORT: { kind: 'port', by: ingress, does: 'its port' },
   FARETRAIL_INGRESS_METRICS_PORT: { kind: 'port', by: ingress, does: 'port of its metrics and health pages' },

@@ -46,7 +46,7 @@ export const free: Toll = { isPaid: true, settle: () => undefined, addCost: () =
 export interface AddressesOptions {
   accounts: readonly { name: AccountName; businessId?: string }[];
   /** Reads the last segment of a path: the generation, if its mac is ours. Takes as long for a wrong mac. */
-  readCapability(key: SubscriptionKey, capability: string): string | undefined;
+  readCapability(key: SubscriptionKey, capability: string, requestHost?: string): string | undefined;
   /** What an address may send; null: any number. */
   perSecond: number | null;
   monotonic?: MonotonicClock;
@@ -70,12 +70,12 @@ export function createAddresses(options: AddressesOptions) {
   const proven = new Map<string, Buffer>();
 
   /** Nearly all requests come to few addresses, and a mac takes a quarter of the time of a delivery. So a known one is compared, in constant time. */
-  function readProven(key: SubscriptionKey, capability: string): string | undefined {
+  function readProven(key: SubscriptionKey, capability: string, requestHost?: string): string | undefined {
     const generation = capability.slice(0, capability.indexOf('.'));
     const name = `${key.account}/${key.eventType}/${generation}`;
     const [held, given] = [proven.get(name), Buffer.from(capability)];
     if (held?.length === given.length && timingSafeEqual(held, given)) return generation;
-    if (readCapability(key, capability) === undefined) return undefined;
+    if (readCapability(key, capability, requestHost) === undefined) return undefined;
     if (proven.size >= maxKnown) proven.clear();
     proven.set(name, given);
     return generation;
@@ -83,9 +83,9 @@ export function createAddresses(options: AddressesOptions) {
 
   return {
     /** The address with this path; null if it is not one of ours, whatever the reason. */
-    find(account: string, eventType: string, capability: string): Address | null {
+    find(account: string, eventType: string, capability: string, requestHost?: string): Address | null {
       // The mac comes first, so that a refusal takes as long for an unknown account.
-      const generation = readProven({ account, eventType } as SubscriptionKey, capability);
+      const generation = readProven({ account, eventType } as SubscriptionKey, capability, requestHost);
       const { name, businessId } = accounts.get(account) ?? {};
       if (generation === undefined || name === undefined || !isEventType(eventType)) return null;
       return { account: name, eventType, generation, businessId };

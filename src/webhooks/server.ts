@@ -112,7 +112,7 @@ function addDeliveryRoute(app: FastifyInstance, options: IngressServerOptions): 
   async function receive(request: FastifyRequest<DeliveryRoute>, reply: FastifyReply): Promise<FastifyReply> {
     const since = monotonicMs();
     const { account, eventType, capability } = request.params;
-    const address = addresses.find(account, eventType, capability);
+    const address = addresses.find(account, eventType, capability, request.headers.host);
     const { outcome, deliveryId } = await answerTo(address, request, reply);
     const seconds = (monotonicMs() - since) / 1_000;
     observer.delivery({ account: address?.account ?? '', eventType: address?.eventType ?? '', outcome, seconds });

@@ -38,7 +38,7 @@ const subscriber = (more: Partial<Subscriber> = {}): Subscriber => ({
 });
 
 type Listed = Subscriber[] | Error;
-type Parts = Partial<Pick<SubscriptionActivityPorts, 'webhooks' | 'enabled'>> & {
+type Parts = Partial<Pick<SubscriptionActivityPorts, 'webhooks' | 'enabled' | 'publicUrls'>> & {
   account?: Account;
   tokens?: TokenSource;
 };
@@ -68,10 +68,12 @@ function stageWith(answers: (Subscriber | Error)[], { account = businessAccount(
     rideApi,
     call: createAuthorizedCall({ tokens, quietTimes: createQuietTimes(now), monotonic: now }),
     webhooks: {
-      pathOf: ({ account: name, eventType, generation }) => `/webhooks/${name}/${eventType}/${generation}.mac`,
+      pathOf: ({ account: name, eventType, generation, publicUrl }) =>
+        `/webhooks/${name}/${eventType}/${generation}.${publicUrl === undefined ? 'earlier' : 'mac'}`,
       seal: async (secretId, context) => `sealed ${secretId.length} for ${context}`,
     },
     enabled: { list: false, delete: false },
+    publicUrls: ['https://rides.example'],
     claims: { take: async (_run: unknown, name: string) => !claimed.has(name) && Boolean(claimed.add(name)) },
     ...ports,
   });
@@ -84,6 +86,35 @@ function stageWith(answers: (Subscriber | Error)[], { account = businessAccount(
 /** Where the service lists these, a request whose answer is lost. */
 const listing = (listed: Listed) =>
   Object.assign(stageWith([lost()], { enabled: { list: true, delete: false } }), { listed });
+
+describe('a public URL', () => {
+  it.each(['https://rides.example', 'https://rides.example/base', 'http://127.0.0.1:9', 'https://localhost'])(
+    'may be %s: FARETRAIL_PUBLIC_URL names its origin, or no other machine can reach it',
+    async (publicUrl) => {
+      const stage = stageWith([subscriber()]);
+      expect(await stage.outcome(request({ publicUrl }))).toMatchObject({ kind: 'registered' });
+      expect(stage.asked).toHaveLength(1);
+    },
+  );
+
+  it.each(['https://attacker.example', 'https://rides.example:8443', 'https://rides.example.attacker.example'])(
+    'that the setting does not name gets no subscription, and the reason is shown: %s',
+    async (publicUrl) => {
+      for (const publicUrls of [['https://rides.example'], ['https://a.example', 'https://b.example'], []]) {
+        const stage = stageWith([subscriber()], { publicUrls });
+        const message = expect.stringContaining('FARETRAIL_PUBLIC_URL');
+        const trouble = { code: 'forbidden', message };
+        expect(await stage.outcome(request({ publicUrl }))).toEqual({ kind: 'trouble', trouble, isUnclaimed: true });
+        expect(stage.asked).toEqual([]);
+      }
+    },
+  );
+
+  it('of an earlier release is found in the list of the service by its earlier address', async () => {
+    const earlier = subscriber({ deliveryAddress: deliveryAddress.replace(/mac$/, 'earlier') });
+    expect(await listing([earlier]).outcome()).toMatchObject({ kind: 'registered', subscriber: { id: 'sub-1' } });
+  });
+});
 
 it('a subscription counts as made when the answer lacks the secret', async () => {
   const made = await stageWith([subscriber({ secretId: null })]).outcome();

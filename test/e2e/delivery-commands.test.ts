@@ -26,7 +26,7 @@ const ingress = createServer((request, response) =>
   response.writeHead(request.url === '/readyz' ? 200 : 404).end('ready\n'),
 );
 const shared: WorkerEnv = { FARETRAIL_SEALING_KEYS: newKeys(), FARETRAIL_WEBHOOK_KEYS: newKeys() };
-const stack = useOrderStack({ env: shared });
+const stack = useOrderStack({ env: { ...shared, FARETRAIL_PUBLIC_URL: 'https://other.example' } });
 let env: WorkerEnv;
 let publicUrl: string;
 beforeAll(async () => {

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest';
@@ -81,6 +83,28 @@ async function stateOf(workflowId: string): Promise<string> {
   return run?.status.name ?? 'unknown';
 }
 const stateOfOrder = (orderId: string) => stateOf(followOrderId({ account, orderId: toOrderId(orderId) }));
+
+it('an ingress takes deliveries at its own hosts, at addresses of release 0.2.0, and at none of another host', async () => {
+  await publish('g2');
+  const ingress = await start({
+    ...withTemporal(),
+    FARETRAIL_PUBLIC_URL: 'https://rides.example,https://new.example/x',
+  });
+  await knowsTemporal(ingress);
+  const at = (publicUrl?: string) =>
+    paths.pathOf({ account, eventType: 'status_changed', generation: 'g2', ...(publicUrl && { publicUrl }) });
+  const statusOf = async (path: string, host = 'rides.example') => {
+    const body = JSON.stringify({ order_id: '4711' });
+    const request = httpRequest(ingress.url + path, { method: 'POST', headers: { host } });
+    request.end(body);
+    const [reply] = await once(request, 'response');
+    return (reply as IncomingMessage).resume().statusCode;
+  };
+  const own = [at(), at('https://rides.example'), at('https://new.example/x')];
+  for (const path of own) expect(await statusOf(path, 'behind-a-proxy:8480')).toBe(202);
+  for (const host of ['rides.example', 'attacker.example'])
+    expect(await statusOf(at('https://attacker.example'), host)).toBe(404);
+});
 
 describe('an ingress and Temporal, without a worker', () => {
   it('brings a delivery to its order, refuses one of an ended address, shows no secret, and stops with 0', async () => {

@@ -11,7 +11,7 @@ describe('the configuration', () => {
       notify: { origins: [], secrets: null, allowsPrivate: false },
       desk: { host: '127.0.0.1', port: 8482, url: null, login: null, temporalUi: null },
       codec: { host: '127.0.0.1', port: 8481, origins: ['http://localhost:8233', 'http://127.0.0.1:8233'] },
-      ...{ publicUrl: null, ingressHost: '127.0.0.1', ingressPort: 8480, ingressMetricsPort: null },
+      ...{ publicUrls: [], ingressHost: '127.0.0.1', ingressPort: 8480, ingressMetricsPort: null },
       ...{ journalDir: '.faretrail/journal', journalMaxMb: 1024, deliveriesPerSecond: 100, deliveryMaxKb: 32 },
       ...{ store: 'none', proxy: null },
       poll: { activeMs: 10_000, reservedMs: 300_000, pushedMs: 300_000 },
@@ -39,7 +39,12 @@ describe('the configuration', () => {
 
   it.each<[string, string, object]>([
     ['TASK_QUEUE', 'rides', { taskQueue: 'rides' }],
-    ['PUBLIC_URL', 'http://127.9.9.9/faretrail//', { publicUrl: 'http://127.9.9.9/faretrail' }],
+    ['PUBLIC_URL', 'http://127.9.9.9/faretrail//', { publicUrls: ['http://127.9.9.9/faretrail'] }],
+    [
+      'PUBLIC_URL',
+      'https://a.example , https://b.example/x',
+      { publicUrls: ['https://a.example', 'https://b.example/x'] },
+    ],
     ['INGRESS_HOST', '::1', { ingressHost: '::1' }],
     ['INGRESS_PORT', '0', { ingressPort: 0 }],
     ['JOURNAL_DIR', 'off', { journalDir: null }],
@@ -98,7 +103,7 @@ describe('a setting that is wrong', () => {
     ['FARETRAIL_CONTRACT_FILE', '/unknown-field', 'contract profile: limit: unknown field'],
     ['FARETRAIL_CONTRACT_FILE', '/broken', 'the file is not valid JSON'],
     ['FARETRAIL_CONTRACT_FILE', '/none', 'the file cannot be read (ENOENT); check its path and permissions'],
-    ...addresses.map((url): [string, string, string] => ['FARETRAIL_PUBLIC_URL', url, addressRule]),
+    ...addresses.map((url): [string, string, string] => ['FARETRAIL_PUBLIC_URL', url, `entry 1 ${addressRule}`]),
     ...origins.map((url): [string, string, string] => [...ofOrigins(url), 'entry 2 must be an https origin']),
   ])('is one problem: %s=%s %s', (name, value, problem) => {
     expectProblem(() => loadConfig({ [name]: value }, readFile), `${name}: ${problem}`);

@@ -23,6 +23,7 @@ const good: Readonly<Record<string, string>> = {
   FARETRAIL_TASK_QUEUE: 'rides',
   FARETRAIL_DELIVERY_MAX_KB: '32',
   FARETRAIL_ENCRYPT_PAYLOADS: 'true',
+  FARETRAIL_PUBLIC_URL: 'https://rides.example, https://other.example/base',
   FARETRAIL_NOTIFY_ORIGINS: 'https://receiver.example',
   FARETRAIL_NOTIFY_PRIVATE: 'true',
   FARETRAIL_WATCH: 'on',

@@ -36,7 +36,7 @@ export function createIntakeOf({ config, port, keep, onFailure }: IntakeParts): 
   const verification = createVerification(profile.delivery.verification);
   const subscriptions = createAcceptedSubscriptions({ read: port.readSubscription, unseal: sealer.unseal });
   const proofs = createProofRecord({ report: port.reportProofs });
-  const { readCapability } = createWebhookPaths(webhookKeys);
+  const { readCapability } = createWebhookPaths(webhookKeys, config.publicUrls);
   const addresses = createAddresses({ accounts, readCapability, perSecond });
   const takeDelivery = createIntake({
     reader: createBodyReader(profile),

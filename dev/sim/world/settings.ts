@@ -16,6 +16,7 @@ export const workerConfig = (more: Record<string, string> = {}): WorkerConfig =>
     FARETRAIL_POLL_PUSHED_MS: '300000',
     FARETRAIL_TASK_QUEUE: 'rides',
     FARETRAIL_SEALING_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64url')}`,
+    FARETRAIL_PUBLIC_URL: 'https://rides.example, https://elsewhere.example',
     FARETRAIL_WEBHOOK_KEYS: `w1:${Buffer.alloc(32, 2).toString('base64url')}`,
     ...more,
   });

@@ -74,7 +74,7 @@ export async function sendDelivery(session: Session, given: SendGiven): Promise<
   const [sealed] = signing === null ? [] : secrets;
   const unsealed = sealed && createSealer(webhookKeys).unseal(sealed, subscriptionId(given)).catch(tellUnreadable);
   const delivery = writeTestDelivery(given, profile, toProof(signing, await unsealed));
-  const path = createWebhookPaths(webhookKeys).pathOf({ account, eventType, generation });
+  const path = createWebhookPaths(webhookKeys).pathOf({ account, eventType, generation, publicUrl: base });
   return tellAnswer(session, base, await post(base, path, delivery));
 }
 

@@ -137,6 +137,25 @@ describe('a change of a subscription', () => {
   });
 });
 
+it('a start or a move to a host that FARETRAIL_PUBLIC_URL does not name is shown, and the service hears nothing of it', async () => {
+  const elsewhere = 'https://attacker.example';
+  const started = await begin({ publicUrl: elsewhere });
+  await started.shows('forbidden');
+  const moved = await begin();
+  await moved.active();
+  const move: [object] = [{ publicUrl: elsewhere }];
+  await moved.handle.startUpdate('moveSubscription', { args: move, waitForStage: 'ACCEPTED' });
+  await moved.shows('forbidden');
+  expect((await moved.status()).attention?.message).toContain('FARETRAIL_PUBLIC_URL');
+  const sent = stack.sandbox.subscribers().map(({ hookAddress }) => hookAddress);
+  expect(sent.filter((address) => address.includes('attacker.example'))).toEqual([]);
+  expect((await moved.status()).generations.map(({ state }) => state)).toContain('current');
+  // A way back that a person has.
+  await moved.handle.executeUpdate('moveSubscription', { args: [{ publicUrl: 'http://127.0.0.1:9/base' }] });
+  await moved.shows(undefined);
+  await started.handle.terminate();
+});
+
 describe('the end of a subscription', () => {
   it('is refused by the ingress from then on, and says what the service still has', async () => {
     const run = await begin();
