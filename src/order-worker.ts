@@ -235,9 +235,10 @@ export function createActivities(
     call: activities.createAuthorizedCall({ tokens, quietTimes, usage, mostWaiting: slots / 2, monotonic }),
   };
   const readOrder = activities.createOrderReader(common);
+  const watchPort = createWatchPort(client, taskQueue, config.deployment);
   const watching = new activities.Watching({
     ...{ ...common, ...watchingPorts, readOrder, random: Math.random },
-    runs: createWatchPort(client, taskQueue, config.deployment),
+    runs: watchPort,
     worker: client.options.identity,
     events: pollEvents,
     pace: watchPace,
@@ -247,6 +248,7 @@ export function createActivities(
   const { listSubscribers, deleteSubscriber } = profile.operations;
   const ports = {
     ...{ ...common, readOrder, accountWith, send, store },
+    unprovenReads: activities.createUnprovenReads({ processes: watchPort.processes, monotonic }),
     startWatch: (name: AccountName) => watching.start(name),
     webhooks: webhookKeys && { ...createSealer(webhookKeys), ...createWebhookPaths(webhookKeys) },
     enabled: { list: listSubscribers.enabled !== false, delete: deleteSubscriber.enabled !== false },

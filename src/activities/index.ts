@@ -15,6 +15,7 @@ export {
   type TemporalClock,
 } from './temporal-clock.js';
 export * from './token.js';
+export { createUnprovenReads } from './unproven-reads.js';
 export type { WatchPort } from './watch/hold.js';
 export type { PollEvents } from './watch/polls.js';
 export { createUsage } from './watch/rates.js';

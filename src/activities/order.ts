@@ -12,6 +12,8 @@ import { RideApiError } from '../ride-api/errors.js';
 import type { RideApi } from '../ride-api/ride-api.js';
 import { type AuthorizedCall, type CallManner, QuietTime } from './authorized-call.js';
 import { createLooking, type LookingPorts, toReadTrouble } from './looking.js';
+import { runOfActivity } from './runs.js';
+import type { UnprovenReads } from './unproven-reads.js';
 
 /** Options of a read. */
 interface ReadManner extends CallManner {
@@ -62,6 +64,7 @@ export interface OrderActivityPorts extends LookingPorts {
   /** Sees to it that the watch of the account runs. Never rejects. */
   startWatch(account: AccountName): Promise<void>;
   provenPaths: Pick<ProvenPaths, 'isProven'>;
+  unprovenReads: UnprovenReads;
   /** The worker records changes in a store, so its runs do. */
   stores?: boolean;
 }
@@ -73,10 +76,21 @@ export type OrderActivities = ReturnType<typeof createOrderActivities>;
 const unknownAfterMs: Record<Vouching, number> = {
   nobody: 5 * 60_000,
   delivery: 15 * 60_000,
+  provenDelivery: 15 * 60_000,
   rideOrRead: Number.POSITIVE_INFINITY,
 };
 /** Longer than the pause between two looks for an unknown order, so that the path was right between them. */
 const provenWithinMs = 90_000;
+
+/** Does only a delivery that a stranger may have sent name the order, which nobody has read yet? */
+const isUnproven = ({ vouching, rawStatus, forPerson }: ReadOrderInput): boolean =>
+  vouching === 'delivery' && rawStatus === null && !forPerson;
+
+/** The same in each attempt. */
+function readId(): string {
+  const { activityId } = activityInfo();
+  return `${runOfActivity().runId}/${activityId}`;
+}
 
 /** See `OrderActivities`. Until they have an answer Temporal's retry repeats them, which adds no events. */
 export function createOrderActivities(ports: OrderActivityPorts) {
@@ -108,6 +122,8 @@ export function createOrderActivities(ports: OrderActivityPorts) {
         // The streak is newer than the input, and a person waits for no back-off of ours.
         const leftMs = before || forPerson ? 0 : looking.leftMs(input.notBefore);
         if (leftMs > 0) looking.wait(leftMs);
+        const turnMs = isUnproven(input) ? ports.unprovenReads.waitMs(account, readId()) : 0;
+        if (turnMs > 0) looking.wait(turnMs);
         const manner = { signal: cancellationSignal(), isForPerson: forPerson };
         const reading = await ports.readOrder(account, orderId, manner);
         if (!input.isWatched && !reading.terminal) await ports.startWatch(account.name);

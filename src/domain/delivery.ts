@@ -14,6 +14,7 @@ export const DeliveryNoticeSchema = s.answerOf({
   receivedAt: InstantSchema,
   status: s.absentOr(shortText),
   eventTime: s.absentOr(s.described(InstantSchema, "When it happened, by the service's clock.")),
+  isProven: s.absentOr(s.described(s.yes, 'It carried a valid signature of its subscription.')),
   standsFor: s.absentOr(
     s.described(s.wholeNumber(2, mostStoodFor), 'So many deliveries, itself included, of which only one is listed.'),
   ),
@@ -38,8 +39,6 @@ export interface Delivery extends DeliveryNotice {
   deliveryId: DeliveryId;
   /** Set if the ingress admitted the delivery by its path alone. It checks generation and secret before it forwards the delivery. */
   uncheckedGeneration?: string;
-  /** It carried a valid signature of its subscription, so nobody who only knows the address has sent it. */
-  isProven?: true;
   /** Why the ingress must park it. */
   parkReason?: ParkReason;
   /** JSON `{ body, headers, cut }` (body in base64), sealed under the webhook keys with `parkedDeliveryId` as context. Kept only
@@ -70,11 +69,13 @@ export const toDeliveryNotice = ({
   receivedAt,
   status,
   eventTime,
+  isProven,
   traceparent,
 }: Delivery): DeliveryNotice => ({
   ...{ deliveryId, eventType, receivedAt },
   ...(status !== undefined && { status }),
   ...(eventTime !== undefined && { eventTime }),
+  ...(isProven && { isProven }),
   ...(traceparent !== undefined && { traceparent }),
 });
 
@@ -120,6 +121,7 @@ export function readDeliveries(value: unknown, now: string): DeliveryNotice[] {
       receivedAt: readInstant(item.receivedAt) ?? now,
       ...(isText(item.status) ? { status: item.status } : {}),
       ...(eventTime === undefined ? {} : { eventTime }),
+      ...(item.isProven === true ? { isProven: true as const } : {}),
       ...(isCount(item.standsFor) ? { standsFor: item.standsFor } : {}),
     };
   });

@@ -27,6 +27,13 @@ export const shares = {
     /** What is kept of a body, in bytes. Sealed it takes about twice as much. */
     bodyBytes: 16_384,
   },
+  /** Of one account, over all its workers: reads of orders that only deliveries without a proof name, before the first one succeeds. */
+  unprovenReads: {
+    /** The part of `requestsPerSecond`. */
+    ofBudget: 0.1,
+    /** Turns not taken in so long are made up for. */
+    burstMs: 5_000,
+  },
   /** Of one webhook address at one ingress process. */
   address: {
     /** Setting `FARETRAIL_DELIVERIES_PER_SECOND`. */

@@ -52,6 +52,7 @@ export class LookStage {
   readonly provenPaths = createProvenPaths(() => this.now);
   readOrder: OrderReader = async () => this.answer();
   readonly activities = createOrderActivities({
+    unprovenReads: { waitMs: () => 0 },
     account: () => account,
     readOrder: (...args) => this.readOrder(...args),
     startWatch: async () => {

@@ -17,8 +17,8 @@ export interface OrderReading {
   details: Record<string, unknown> | null;
 }
 
-/** Who says that there is such an order, besides the caller who wants it followed. `delivery`: a stranger may have sent it. */
-export type Vouching = 'nobody' | 'delivery' | 'rideOrRead';
+/** Who says that there is such an order, besides the caller who wants it followed. `delivery`: a stranger may have sent it. `provenDelivery`: one with a valid signature. */
+export type Vouching = 'nobody' | 'delivery' | 'provenDelivery' | 'rideOrRead';
 
 /** What the run of an order shows when an activity looks at the order for it. Instants are ISO 8601 UTC. */
 export interface OrderLook {

@@ -34,6 +34,7 @@ const firstReadPriority = 4;
 export function vouchingFor({ input: { account }, trail, inbox }: Follow): Vouching {
   if (trail.status !== null || inbox.receivers.some((receiver) => isRideReceiver(receiver, account)))
     return 'rideOrRead';
+  if (inbox.claims.some(({ isProven }) => isProven)) return 'provenDelivery';
   return trail.deliveries.received > 0 ? 'delivery' : 'nobody';
 }
 
