@@ -105,7 +105,8 @@ export function createHttp({ proxy = null, lookup, ...options }: HttpOptions = {
   };
 }
 
-const headersOfEach = {
+/** The headers that each request has beside its own. */
+export const headersOfEach = {
   Accept: 'application/json',
   'Accept-Encoding': 'identity', // without it the service may compress the answer (RFC 9110 section 12.5.3)
   'User-Agent': userAgent, // gateways refuse requests without one

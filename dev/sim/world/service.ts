@@ -4,7 +4,7 @@ import { readIncomingJson } from '../../../src/contracts/json.js';
 import type { RideInterface } from '../../../src/domain/account.js';
 import type { AccountName, OrderId } from '../../../src/domain/keys.js';
 import { RideApiUnreachable } from '../../../src/ride-api/errors.js';
-import type { ApiReply, ApiRequest, Http } from '../../../src/ride-api/http.js';
+import { type ApiReply, type ApiRequest, type Http, headersOfEach } from '../../../src/ride-api/http.js';
 import type { DeliverySender } from '../../sandbox/delivery/sender.js';
 import type { Endpoint } from '../../sandbox/endpoint.js';
 import { statusAt } from '../../sandbox/order/orders.js';
@@ -89,7 +89,7 @@ async function carryOut(
   const at = new Date().toISOString();
   const { pathname: path, searchParams } = new URL(request.url);
   const headers = Object.fromEntries(
-    Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]),
+    Object.entries({ ...headersOfEach, ...request.headers }).map(([name, value]) => [name.toLowerCase(), value]),
   );
   const body = await bodyOf(request, headers);
   const decoded = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, decodeURIComponent(value)]));
