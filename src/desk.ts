@@ -14,7 +14,7 @@ async function main(): Promise<void> {
   const logger = createLogger({ level: logLevel, process: 'desk' });
   const store = openStore(setting.url, { connections: 4 });
   const trouble = await store.trouble();
-  if (trouble) logger.warn({ err: trouble }, 'the store does not answer yet (faretrail doctor)');
+  if (trouble) logger.warn(trouble);
   const reads = createReads(store);
   const runs = openRuns(process.env, taskQueue);
   const live = createLive(reads, async () => JSON.stringify(await runs.inNeed()));

@@ -82,7 +82,7 @@ async function openStore(url: string, logger: Logger): Promise<Store> {
   const { openStore: open } = await import('./store/store.js');
   const store = open(url);
   const trouble = await store.trouble();
-  if (trouble) logger.warn({ err: trouble }, 'the store takes no changes yet: they wait for it (faretrail doctor)');
+  if (trouble) logger.warn(`${trouble}; changes wait for it`);
   return store;
 }
 

@@ -2,6 +2,7 @@ import { wallMs } from '../clock.js';
 import type { CliConfig, ConfigError } from '../config.js';
 import { FaretrailError } from '../domain/errors.js';
 import { isLoopbackAddress } from '../domain/web-address.js';
+import { storeRemedy } from '../store/faults.js';
 import { clockDifference, compareTemporalClock } from '../temporal/server-clock.js';
 import { findWatch, type Health, judgeWorker } from '../temporal/watches.js';
 import { inBrackets, option } from './arguments.js';
@@ -176,24 +177,6 @@ export async function checkWatches(session: Session): Promise<Check[]> {
   return await Promise.all(checks);
 }
 
-/** What to do, by the code of PostgreSQL (https://www.postgresql.org/docs/current/errcodes-appendix.html), Node or OpenSSL. */
-const storeRemedies: readonly (readonly [RegExp, string])[] = [
-  [/^25006$/, 'the server is read-only, as a standby is: name the one that takes writes'],
-  [
-    /^42501$/,
-    'its role must own the schema faretrail with all in it, or be allowed to create it in this database, or have select, insert, update and delete there, and usage and update of its sequences',
-  ],
-  [/^28/, 'check user and password, and what pg_hba.conf of the server demands'],
-  [/^3D000$/, 'create this database, or name another'],
-  [/^08P01$/, 'where a pooler stands before the server, it must take all parameters of the address'],
-  [/^(ENOENT|EACCES|EISDIR)$/, 'sslrootcert, sslcert and sslkey must name files that can be read here'],
-  [/^55P03$/, 'another process holds a lock, for example while it upgrades the tables: try again'],
-  [
-    /CERT|ISSUER|SELF_SIGNED|^UNABLE_TO_/,
-    'name the authority of its certificate in sslrootcert, and the host as in the certificate',
-  ],
-];
-
 const goOnAfter = 'changes come after the greatest one again, and readers miss none';
 
 /** Can changes be recorded? Makes the tables where there are none, as a worker does. */
@@ -229,8 +212,7 @@ export async function checkStore(url: string): Promise<Check> {
 function whyNot(error: unknown): string {
   const { code = '', message, ...more } = error as { code?: string; message: string; lack?: string; remedy?: string };
   if (code === 'UnfitDatabase') return `${more.lack}; ${more.remedy}`;
-  const remedy = storeRemedies.find(([codes]) => codes.test(code))?.[1] ?? 'check FARETRAIL_STORE_URL';
-  return `${`${plain(message)}${inBrackets(error)}`.trim()}; ${remedy}`;
+  return `${`${plain(message)}${inBrackets(error)}`.trim()}; ${storeRemedy(error)}`;
 }
 
 /** Does the ingress take deliveries? */

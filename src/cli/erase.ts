@@ -82,6 +82,8 @@ async function withStore<T>({ config }: Session, act: (store: Store) => Promise<
   const { openStore } = await import('../store/store.js'); // most commands need none
   const store = openStore(config.store.url);
   try {
+    const away = await store.trouble();
+    if (away !== null) throw new InvalidInput(away);
     return await act(store);
   } finally {
     await store.close();

@@ -3,7 +3,7 @@ import { FaretrailError } from '../domain/errors.js';
 import { spellingsOf, toAccountName, toOrderId } from '../domain/keys.js';
 import { type StoredChange, storeRefuses } from '../domain/notify/notices.js';
 import type { FollowOrderKey } from '../domain/workflow-ids.js';
-import { UnfitDatabase } from './needs.js';
+import { awayText } from './faults.js';
 import { type FoundServer, findServer, schema } from './server.js';
 import { answerWithinMs, beginning, inTransaction } from './session.js';
 import type { Way } from './tls.js';
@@ -50,16 +50,8 @@ export function openStore(address: string, { connections = 1 }: { connections?: 
 
   open().catch(() => undefined);
   return {
-    /** For the start of a process: the error of a store that is away, which may pass. Rejects with `UnfitDatabase`. */
-    async trouble(): Promise<Error | null> {
-      try {
-        await open();
-        return null;
-      } catch (error) {
-        if (error instanceof UnfitDatabase) throw error;
-        return error instanceof Error ? error : new Error(String(error));
-      }
-    },
+    /** For the start of a process: one line about a store that is away, which may pass. Rejects with `UnfitDatabase`. */
+    trouble: (): Promise<string | null> => open().then(() => null, awayText),
     /** Resolves when the change is committed, also if it was there already. Rejects within seconds when that is not known, and with
      *  `ChangeRefused` for one that is never written. */
     record: recorder.record,

@@ -10,6 +10,7 @@ import { nodeArgs } from '../../dev/stack/run/node-args.js';
 import { projectRoot } from '../../dev/stack/temporal/project-root.js';
 import { type SettingKind, settings } from '../../src/settings/list.js';
 import { textFile } from '../support/json-file.js';
+import { usePostgres } from '../support/store/postgres.js';
 import { useFleet } from '../support/worker/fleet.js';
 
 type Env = Record<string, string>;
@@ -23,6 +24,7 @@ const programs = {
 type Program = keyof typeof programs;
 
 const fleet = useFleet(0);
+const postgres = usePostgres();
 const newKey = () => `k1:${randomBytes(32).toString('base64url')}`;
 const newFolder = () => mkdtempSync(join(tmpdir(), 'faretrail-starts-'));
 
@@ -33,17 +35,19 @@ const goodEnv = (): Env => ({
   ...{ FARETRAIL_WEBHOOK_KEYS: newKey(), FARETRAIL_PAYLOAD_KEYS: newKey(), FARETRAIL_JOURNAL_DIR: newFolder() },
   ...{ FARETRAIL_INGRESS_PORT: '0', FARETRAIL_DESK_PORT: '0', FARETRAIL_CODEC_PORT: '0' },
 });
-/** Only the desk cannot do without. Nothing listens there. */
-const storeEnv = { FARETRAIL_STORE_URL: 'postgresql://user:password@127.0.0.1:1/rides' };
+/** Only the desk cannot do without. */
+const storeEnv = () => ({ FARETRAIL_STORE_URL: postgres.url });
 const isUp = /"msg":"\w+ started"|codec endpoint http/;
 
 /** Starts a program, stops it once it is up, and gives how it ended. `user`: a number that has no name. */
-async function start(program: Program, env: Env, user?: number) {
-  const own = program === 'desk' ? { ...goodEnv(), ...storeEnv } : goodEnv();
+const start = (program: Program, env: Env, user?: number) =>
+  run(programs[program], program === 'desk' ? { ...storeEnv(), ...env } : env, user);
+
+async function run(args: readonly string[], env: Env, user?: number) {
   const { PATH = '', HOME = '' } = process.env;
-  const child: ChildProcess = spawn(process.execPath, programs[program], {
+  const child: ChildProcess = spawn(process.execPath, args, {
     cwd: tmpdir(),
-    env: { PATH, HOME, TZ: 'UTC', ...own, ...env },
+    env: { PATH, HOME, TZ: 'UTC', ...goodEnv(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(user === undefined ? {} : { uid: user, gid: user }),
   });
@@ -51,7 +55,7 @@ async function start(program: Program, env: Env, user?: number) {
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk: Buffer) => {
       output += chunk.toString();
-      if (isUp.test(output)) child.kill('SIGTERM');
+      if (isUp.test(output) && !child.killed) child.kill('SIGTERM'); // a second one would end it at once
     });
   await once(child, 'close');
   return { code: child.exitCode, output };
@@ -136,6 +140,60 @@ describe.concurrent('a program whose setting names a place that is of no use', (
   });
 });
 
+/** The address of the real server with another part. */
+const storeAt = (change: (url: URL) => void): string => {
+  const url = new URL(postgres.url);
+  change(url);
+  return url.href;
+};
+const storePlaces: Record<string, () => string | Promise<string>> = {
+  'a host without DNS': () => storeAt((url) => Object.assign(url, { hostname: `${marked}.invalid` })),
+  'an unknown user': () => storeAt((url) => Object.assign(url, { username: marked })),
+  'an unknown database': () => storeAt((url) => Object.assign(url, { pathname: `/${marked}` })),
+  'a database in LATIN1': async () => {
+    const name = `latin_${randomBytes(4).toString('hex')}`;
+    await postgres.rows(`create database ${name} encoding 'LATIN1' locale 'C' template template0`);
+    return storeAt((url) => Object.assign(url, { pathname: `/${name}` }));
+  },
+};
+const erase = [...programs.commands.slice(0, 1), 'erase', 'partner', '42', '--yes'];
+
+describe.concurrent('FARETRAIL_STORE_URL', () => {
+  const rows = Object.entries(storePlaces).flatMap(([what, value]) =>
+    (['worker', 'desk', 'erase'] as const).map((program) => ({ what, program, value })),
+  );
+  const stop = async (program: 'worker' | 'desk' | 'erase', url: string) =>
+    await (program === 'erase'
+      ? run(erase, { FARETRAIL_STORE_URL: url })
+      : start(program, { FARETRAIL_STORE_URL: url }));
+
+  it.each(rows)(
+    'that names $what ends the $program with 2, by name and without its value',
+    async ({ program, value }) => {
+      const { code, output } = await stop(program, await value());
+      const named = expect.stringMatching(/^(error: )?FARETRAIL_STORE_URL: [^\n]*\n$/);
+      expect({ code, output }).toEqual({ code: 2, output: named });
+      for (const part of [marked, 'latin_', postgres.url]) expect(output).not.toContain(part);
+    },
+  );
+
+  const nothingThere = 'postgresql://user:password@127.0.0.1:1/rides';
+  it.each(['worker', 'desk'] as const)('that names a store that is away does not stop the %s', async (program) => {
+    const { code, output } = await stop(program, nothingThere);
+    expect(code).toBe(0);
+    expect(output).toMatch(/"msg":"FARETRAIL_STORE_URL: no store answers there \(ECONNREFUSED\)/);
+    expect(output).not.toContain('"stack"');
+  });
+
+  it('that names a store that is away ends what needs it with 2', async () => {
+    const { code, output } = await stop('erase', nothingThere);
+    expect({ code, output }).toEqual({
+      code: 2,
+      output: expect.stringMatching(/^error: FARETRAIL_STORE_URL: no store/),
+    });
+  });
+});
+
 describe.concurrent('a user without a name', () => {
   const isRoot = process.getuid?.() === 0; // only root can become another user
   it.skipIf(!isRoot).each(Object.keys(programs) as Program[])('starts and stops the %s', async (program) => {
@@ -166,7 +224,7 @@ describe.concurrent('worker, ingress and desk', () => {
 
   it.each(['worker', 'ingress', 'desk'] as const)('stop in order when npm is stopped: npm run %s', async (name) => {
     const { PATH = '', HOME = '' } = process.env;
-    const env = { PATH, HOME, ...goodEnv(), ...storeEnv };
+    const env = { PATH, HOME, ...goodEnv(), ...storeEnv() };
     if (name !== 'desk') Reflect.deleteProperty(env, 'FARETRAIL_STORE_URL');
     const npm = spawn('npm', ['run', '--silent', name], { cwd: projectRoot, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';

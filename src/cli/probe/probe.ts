@@ -52,8 +52,9 @@ Ends with 1 when something is wrong or unanswered.
 
 --write makes a file for FARETRAIL_CONTRACT_FILE with what differs from the
 built-in profile: changes in force now, those that fit the answers, and
-"verified" at each operation that was seen to work. Of files that exist it updates only the one that FARETRAIL_CONTRACT_FILE
-names. It needs the client secret of the account, as a worker does.
+"verified" at each operation that was seen to work. Of files that exist it
+updates only the one that FARETRAIL_CONTRACT_FILE names. It needs the client
+secret of the account, as a worker does.
 
 --encodings: where the first token is refused, tries the other encodings of its
 request, each once. Services may lock credentials after many refusals.
