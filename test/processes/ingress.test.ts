@@ -192,6 +192,24 @@ describe('an ingress and Temporal, without a worker', () => {
   });
 });
 
+it('a hundred bodies of the largest size and the most expensive content at once cost an ingress little time', async () => {
+  const ingress = await start();
+  const number = '9007199254740993,'; // JavaScript would change it
+  const bodies = Array.from({ length: 100 }, (_, n) => `[${number.repeat(1_920)}${n}]`);
+  const send = (body: string) => fetch(ingress.url + pathOf('g1'), { method: 'POST', body });
+  const cpuSeconds = async () => {
+    const { text } = await get(ingress, '/metrics');
+    return Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1]);
+  };
+  expect((await send('{"order_id":"1"}')).status).toBe(202);
+  const before = await cpuSeconds();
+  const statuses = await Promise.all(bodies.map(async (body) => (await send(body)).status));
+  expect(new Set(statuses)).toEqual(new Set([202]));
+  const spent = (await cpuSeconds()) - before; // of all threads; unlike a clock it does not count what other programs take
+  expect(spent).toBeLessThan(2);
+  expect((await send(`[${number.repeat(15_000)}1]`)).status).toBe(413);
+});
+
 it('an ingress with a port for metrics shows its pages there, and only deliveries where the service sends them', async () => {
   const ingress = await start({ ...withTemporal(), FARETRAIL_INGRESS_METRICS_PORT: '0' });
   const [, port] = /"metricsPort":(\d+)/.exec(ingress.output()) ?? [];

@@ -50,8 +50,10 @@ it('a leaked address starts few runs, a real delivery still reaches its order, a
   const handles = await scene.fleet.followOrders(orders, [['Driving', 0]], ['business']);
   const flood = startFlood();
   await sleep(floodMs);
-  const newRuns = (await runs()) - orders;
   const waiting = /^faretrail_held_deliveries\{account="business",reason="newOrders"\} (\d+)$/m;
+  await expect.poll(metrics).toMatch(waiting);
+  await expect.poll(runs).toBeGreaterThan(orders);
+  const newRuns = (await runs()) - orders;
   const held = Number(waiting.exec(await metrics())?.[1]);
 
   const [real] = handles;
