@@ -3,6 +3,7 @@ import { isLoopbackAddress } from '../domain/web-address.js';
 import type { DeskLogin, DeskRight } from '../settings/desk.js';
 import { type Cookies, newViewer, type Viewer } from './access.js';
 import type { Note } from './pages/layout.js';
+import { unseen } from './readable.js';
 
 // Sign-in by OpenID Connect: the authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0 section 3.1, RFC 9700).
 
@@ -78,9 +79,6 @@ export type Login = ReturnType<typeof createLogin>;
 
 /** A path of this site; `//host` and `/\host` would lead to another one. */
 const isPath = (text: string): boolean => /^\/(?![/\\])/.test(text);
-
-/** Characters that no reader sees, or that turn the direction of what follows. */
-const unseen = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]/gu;
 
 /**
  * Only the subject is sure to stay the same and to belong to one person (OpenID Connect Core 1.0 section 5.7), so it stands first, and two never

@@ -1,6 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 import { InvalidInput } from '../domain/errors.js';
 
+/** Characters that no reader sees, or that turn the direction of what follows. */
+export const unseen = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]/gu;
+
+/**
+ * The forms of a text that a person sees as one: as it was pasted, since some words need a joiner, and without what nobody sees, with accents
+ * as one character (Unicode NFC) or as two (NFD, as macOS gives them).
+ */
+export function formsOf(text: string): [string, string, string] {
+  const seen = text.replace(unseen, '');
+  return [text, seen.normalize('NFC'), seen.normalize('NFD')];
+}
+
 /** Characters of an address: the code of a provider may have some thousand. */
 const longestAddress = 8_000;
 

@@ -1,5 +1,6 @@
 import { spellingsOf } from '../domain/keys.js';
 import type { Store } from '../store/store.js';
+import { formsOf } from './readable.js';
 
 // What the desk reads of the store. Each statement finds its rows by an index, so its time does not grow with the tables.
 
@@ -88,6 +89,22 @@ function toChanged(rows: readonly ChangedRow[], upTo: [bigint, bigint]): Changed
   return { upTo: [`${upTo[0]}`, `${upTo[1]}`], topics: [...new Set(topics)] };
 }
 
+/** The parameters that hold the forms of what is searched for. */
+const forms = ['$1', '$2', '$3'];
+
+const search = `with found as (${forms
+  .map(
+    (like) => `
+          (select account, order_id from faretrail.orders where order_id like ${like} limit ${pageSize})
+          union (select account, order_id from faretrail.orders where order_id like lower(${like}) limit ${pageSize})
+          union (select account, order_id from faretrail.rides where request_id like ${like} and order_id is not null limit ${pageSize})
+          union (select account, order_id from faretrail.orders
+            where $4 and lower(reference) like lower(${like}) limit ${pageSize})`,
+  )
+  .join(' union ')})
+        select ${orderColumns} from found join faretrail.orders o using (account, order_id)
+          ${newestFirst} limit ${pageSize}`;
+
 /** What the desk asks the store. Each call rejects within seconds when the store does not answer. */
 export function createReads({ read }: Pick<Store, 'read'>) {
   const attentionOf = (kind: AttentionRow['kind'], account: string, id: string): Promise<AttentionRow[]> =>
@@ -111,25 +128,16 @@ export function createReads({ read }: Pick<Store, 'read'>) {
           ${newestFirst} limit ${pageSize + 1}`,
         [account, status, state, at, ...key],
       ),
-    /** Orders whose id, ride or reference begins with this text. References count only for those who may see them. */
+    /** Orders whose id, ride or reference begins with this text, in any of its forms. References count only for those who may see them. */
     search: (text: string, withReferences: boolean): Promise<OrderRow[]> =>
-      read(
-        `with found as (
-          (select account, order_id from faretrail.orders where order_id like $1 limit ${pageSize})
-          union (select account, order_id from faretrail.orders where order_id like lower($1) limit ${pageSize})
-          union (select account, order_id from faretrail.rides where request_id like $1 and order_id is not null limit ${pageSize})
-          union (select account, order_id from faretrail.orders
-            where $2 and lower(reference) like lower($1) limit ${pageSize}))
-        select ${orderColumns} from found join faretrail.orders o using (account, order_id)
-          ${newestFirst} limit ${pageSize}`,
-        [startsWith(text), withReferences],
-      ),
-    /** Rides of which no order is known, the newest first; only those whose request id begins with `text`. */
+      read(search, [...patternsOf(text), withReferences]),
+    /** Rides of which no order is known, the newest first: those that go on, or all whose request id begins with `text`. */
     ridesWithoutOrder: (text = ''): Promise<RideRow[]> =>
       read(
-        `select * from faretrail.rides where order_id is null and ($1 = '%' and not ended or $1 <> '%' and request_id like $1)
+        `select * from faretrail.rides where order_id is null
+            and ($1 = '%' and not ended or $1 <> '%' and (${forms.map((like) => `request_id like ${like}`).join(' or ')}))
           order by changed_at desc limit ${pageSize}`,
-        [startsWith(text)],
+        patternsOf(text),
       ),
     ride: (account: string, requestId: string): Promise<RideRow[]> =>
       read('select * from faretrail.rides where account = $1 and request_id = $2', [account, requestId]),
@@ -172,5 +180,5 @@ export type Reads = ReturnType<typeof createReads>;
 /** All that the store has of an order. */
 export type StoredOrder = NonNullable<Awaited<ReturnType<Reads['order']>>>;
 
-/** A pattern of SQL for texts that begin with this one. */
-const startsWith = (text: string): string => `${text.replace(/[\\%_]/g, '\\$&')}%`;
+/** Patterns of SQL for texts that begin with one of the forms of this one. */
+const patternsOf = (text: string): string[] => formsOf(text).map((form) => `${form.replace(/[\\%_]/g, '\\$&')}%`);

@@ -53,11 +53,11 @@ export const pageStart = ({ viewer, title, place, live, note, searched }: Frame)
 )}</nav>
 <search><form method="post" action="/search">!${csrfField(viewer)}
 <label for="find">${may(viewer, 'personal') ? 'Order, ride or reference' : 'Order or ride'}</label>
-<input id="find" name="text" type="search" required maxlength="128" autocomplete="off" placeholder="how it begins" value="${searched ?? unsentTo(viewer, '/search')?.text ?? ''}"><button>Find</button></form></search>
-<form method="post" action="/logout" class="who">!${csrfField(viewer)}<span>${viewer.who}</span> <button class="plain">Sign out</button></form>
+<input id="find" name="text" type="search" required maxlength="128" autocomplete="off" dir="auto" placeholder="how it begins" value="${searched ?? unsentTo(viewer, '/search')?.text ?? ''}"><button>Find</button></form></search>
+<form method="post" action="/logout" class="who">!${csrfField(viewer)}<span>!${words(viewer.who)}</span> <button class="plain">Sign out</button></form>
 </header>
 <main id="main" tabindex="-1" data-live="${live ?? ''}">
-<h1>${title}</h1>
+<h1>!${words(title)}</h1>
 !${note ? html`<p id="note" class="note ${note.isGood ? 'good' : 'bad'}" role="${note.isGood ? 'status' : 'alert'}">${note.text}</p>` : ''}
 `;
 
@@ -83,16 +83,20 @@ export function time(instant: Date | string | null | undefined): Html {
   return html`<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`;
 }
 
-/** For those who may not see it. */
+/** What people or other systems have written, in a direction of its own: beside an Arabic word numbers would change places. */
+export const words = (text: string | null | undefined): Html =>
+  text === null || text === undefined ? '–' : html`<bdi>${text}</bdi>`;
+
+/** The same for those alone who may see it. */
 export const personal = (viewer: Viewer, text: string | null | undefined): Html =>
-  may(viewer, 'personal') ? html`${text ?? '–'}` : html`<span class="hidden">hidden</span>`;
+  may(viewer, 'personal') ? words(text) : html`<span class="hidden">hidden</span>`;
 
 /** The path of the page of an order, a ride or a parked delivery. */
 export const pathOf = (kind: 'orders' | 'rides' | 'parked', account: string, id: string): string =>
   `/${kind}/${encodeURIComponent(account)}/${encodeURIComponent(id)}`;
 
 export const linkTo = (kind: 'orders' | 'rides' | 'parked', account: string, id: string): Html =>
-  html`<a href="${pathOf(kind, account, id)}">${id}</a>`;
+  html`<a href="${pathOf(kind, account, id)}">!${words(id)}</a>`;
 
 /** What stands in place of what only Temporal knows, while it does not answer. */
 export const temporalAway = (what: string): Html =>
@@ -142,7 +146,7 @@ export function button(
 function fieldOf(buttonId: string, { name, label, value = '' }: Field): Html {
   if (label === undefined) return hidden(name, value);
   const id = `${buttonId}-${name}`;
-  return html`<p><label for="${id}">${label}</label><input id="${id}" name="${name}" maxlength="200" autocomplete="off" value="${value}" required></p>`;
+  return html`<p><label for="${id}">${label}</label><input id="${id}" name="${name}" maxlength="200" autocomplete="off" dir="auto" value="${value}" required></p>`;
 }
 
 const hidden = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`;

@@ -2,7 +2,7 @@ import { html } from 'ghtml';
 import type { RunInNeed, RunsInNeed } from '../../temporal/attention.js';
 import { may, type Viewer } from '../access.js';
 import type { AttentionRow, StoredNeeds } from '../reads.js';
-import { type Html, page, pathOf, type Seen, time } from './layout.js';
+import { type Html, page, pathOf, type Seen, time, words } from './layout.js';
 import { inWords, remedyFor, remedyOf } from './remedies.js';
 
 /** One thing that needs somebody, whoever knows of it; `command` is for those who run faretrail. */
@@ -36,12 +36,12 @@ const pages: Partial<Record<Need['kind'], 'orders' | 'rides' | 'parked'>> = {
 export const whatToDo = (viewer: Viewer, { code, since, message, remedy, command }: What): Html =>
   html`<p class="code"><b>${inWords(code)}</b> since !${time(since)}</p>
 <p class="remedy">${remedy}!${command ? html` <code>${command}</code>` : ''}</p>
-!${message && may(viewer, 'personal') ? html`<p><small>${message}</small></p>` : ''}`;
+!${message && may(viewer, 'personal') ? html`<p><small>!${words(message)}</small></p>` : ''}`;
 
 function needItem(viewer: Viewer, need: Need): Html {
   const { kind, account, id, command: _, ...what } = need;
   const place = pages[kind];
-  const name = html`${kind} ${id === account ? '' : id}`;
+  const name = html`${kind} !${id === account ? '' : words(id)}`;
   return html`<li class="card">
 <h2>!${place ? html`<a href="${pathOf(place, account, id)}">!${name}</a>` : name} <small>${account}</small></h2>
 !${whatToDo(viewer, place ? what : need)}</li>`;

@@ -6,15 +6,15 @@ import type { Missed } from '../../temporal/notices.js';
 import type { Viewer } from '../access.js';
 import type { AttentionRow, OrderRow, StoredOrder } from '../reads.js';
 import type { OrderInTemporal } from '../runs.js';
-import { button, facts, type Html, linkTo, part, pathOf, personal, time } from './layout.js';
+import { button, facts, type Html, linkTo, part, pathOf, personal, time, words } from './layout.js';
 import { allNeeds, type What, whatToDo } from './needs.js';
 import { inWords, remedyFor } from './remedies.js';
 
 /** Where the order stands. */
 export const orderHead = (viewer: Viewer, { order }: StoredOrder): Html =>
   facts([
-    ['Status', html`<b class="status">${order.status ?? 'not read yet'}</b> since !${time(order.since)}`],
-    order.raw_status !== null && order.raw_status !== order.status && ['Came as', html`${order.raw_status}`],
+    ['Status', html`<b class="status">!${words(order.status ?? 'not read yet')}</b> since !${time(order.since)}`],
+    order.raw_status !== null && order.raw_status !== order.status && ['Came as', words(order.raw_status)],
     ['Following', html`${order.outcome === null ? 'goes on' : `ended: ${order.outcome}`}`],
     ['Account', html`${order.account}`],
     ['Reference', personal(viewer, order.reference)],
@@ -86,7 +86,7 @@ function moreOf({ type, outcome, attention }: Pick<StoredOrder['changes'][number
 export function orderPast(viewer: Viewer, stored: StoredOrder, known: OrderInTemporal | null): Html {
   const changes = stored.changes.map(({ at, type, status, raw_status, outcome, attention }) => [
     time(at),
-    html`<span class="status">${status ?? '–'}</span>!${raw_status === status ? '' : html` <small>came as ${raw_status}</small>`}`,
+    html`<span class="status">!${words(status)}</span>!${raw_status === status ? '' : html` <small>came as !${words(raw_status)}</small>`}`,
     html`${moreOf({ type, outcome, attention })}`,
   ]);
   const periods = stored.attention.map(({ code, since, cleared_at, message }) => [
@@ -98,7 +98,7 @@ export function orderPast(viewer: Viewer, stored: StoredOrder, known: OrderInTem
   );
   const decisions = (known?.decisions.toReversed() ?? []).map(({ at, what, by, principal }) => [
     ...[time(at), html`${what}`],
-    html`${by}!${principal ? html` <small>proved: ${principal}</small>` : ''}`,
+    html`!${words(by)}!${principal ? html` <small>proved: !${words(principal)}</small>` : ''}`,
   ]);
   return [
     part('Timeline', ['When', 'Status', 'More'], changes),

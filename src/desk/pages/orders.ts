@@ -5,7 +5,7 @@ import { toAccountName, toOrderId } from '../../domain/keys.js';
 import { endStatuses, openStatuses } from '../../domain/order/status.js';
 import type { Viewer } from '../access.js';
 import { type OrderFilter, type OrderRow, pageSize, type RideRow } from '../reads.js';
-import { type Html, linkTo, page, part, personal, type Seen, time } from './layout.js';
+import { type Html, linkTo, page, part, personal, type Seen, time, words } from './layout.js';
 import { inWords } from './remedies.js';
 
 /** The last order of a page, as the next page needs it. */
@@ -32,7 +32,7 @@ function parts(cursor: string): unknown[] {
 const orderRow = (viewer: Viewer, row: OrderRow): Html[] => [
   linkTo('orders', row.account, row.order_id),
   html`${row.account}`,
-  html`<span class="status">${row.status ?? 'not read yet'}</span>!${row.attention ? html` <b class="code">${inWords(row.attention)}</b>` : ''}`,
+  html`<span class="status">!${words(row.status ?? 'not read yet')}</span>!${row.attention ? html` <b class="code">${inWords(row.attention)}</b>` : ''}`,
   html`${row.outcome ?? ''}`,
   personal(viewer, row.reference),
   row.request_id === null ? '–' : linkTo('rides', row.account, row.request_id),

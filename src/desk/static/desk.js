@@ -1,6 +1,15 @@
 // Times in the zone of the viewer, and pages that are shown anew when something has changed. Pages work without it.
 
-const zone = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+// With the zone: when clocks go back, one hour comes twice.
+const zone = new Intl.DateTimeFormat(undefined, {
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+  second: '2-digit',
+  timeZoneName: 'short',
+});
 
 function showTimes(part) {
   for (const time of part.querySelectorAll('time[datetime]')) {

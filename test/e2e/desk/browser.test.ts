@@ -126,7 +126,16 @@ describe.skipIf(!chromium)('in a browser', () => {
       page.on('response', async (response) => {
         if (!response.url().endsWith('/live')) bytes += (await response.body().catch(() => '')).length;
       });
-      for (const one of ['/', '/orders', path, `/rides/business/${requestId}`, waiting, '/notices', '/nowhere']) {
+      for (const one of [
+        '/',
+        '/orders',
+        path,
+        `/rides/business/${requestId}`,
+        waiting,
+        '/parked',
+        '/notices',
+        '/nowhere',
+      ]) {
         bytes = 0;
         await page.goto(`${desk.origin}${one}`);
         for (const button of await page.locator('summary').all()) await button.click();

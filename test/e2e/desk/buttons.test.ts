@@ -33,9 +33,9 @@ describe('a button of the desk', () => {
     await isStored(orderId, { outcome: 'stopped' });
     const { note, shown } = await press(path, 'follow');
     expect(note).toBe('The order is followed again.');
-    expect(shown).toContain('<td>start</td><td>anna</td>');
+    expect(shown).toContain('<td>start</td><td><bdi>anna</bdi></td>');
     await isStored(orderId, { outcome: null });
-    expect((await press(path, 'refresh')).shown).toContain('<td>refreshOrder</td><td>anna</td>');
+    expect((await press(path, 'refresh')).shown).toContain('<td>refreshOrder</td><td><bdi>anna</bdi></td>');
     stack.sandbox.setStatus('business', orderId, 'Completed');
     await isStored(orderId, { outcome: 'completed' });
     const ended = await createBrowser(desk.origin).get(path);
@@ -79,7 +79,7 @@ describe('a button of the desk', () => {
   it('gives a parked delivery to its order, or discards it, once', async () => {
     const { orderId } = await order('another trip');
     const first = await parked();
-    const listed = () => createBrowser(desk.origin).get('/');
+    const listed = () => createBrowser(desk.origin).get('/parked');
     await expect.poll(listed, { timeout: 180_000 }).toContain(`href="${first}"`);
     expect((await press(first, 'route', { orderId: 'a/b' })).note).toContain('must not hold');
     expect((await press(first, 'route', { orderId })).note).toBe('The order has the delivery.');
@@ -97,7 +97,7 @@ describe('a button of the desk', () => {
     const [id = '', missedAt = ''] = [...(await row()).matchAll(/name="(?:id|missedAt)" value="([^"]+)"/g)].map(
       ([, value]) => value,
     );
-    expect(await row()).toContain('<td><a href="/orders/business/4711">4711</a></td>');
+    expect(await row()).toContain('<td><a href="/orders/business/4711"><bdi>4711</bdi></a></td>');
     expect((await press('/notices', '/notices/resend', { id, missedAt })).note).toContain('sent again');
     await expect.poll(came).toEqual([400, 204]);
     expect((await press('/notices', '/notices/resend', { id: 'none', missedAt })).note).toContain('no longer kept');
