@@ -184,7 +184,13 @@ async function openStore(
   metrics.showWaiting(forwarder.waiting);
   return {
     // Past the journal only a run that follows the order takes a delivery; others are refused.
-    accept: (delivery) => (forwarder.hasRoomFor(delivery) ? journal.append(delivery) : forward(delivery)),
+    async accept(delivery) {
+      if (!forwarder.hasRoomFor(delivery)) return await forward(delivery);
+      await journal.append(delivery).catch((error: unknown) => {
+        if (!forwarder.mayGoPast(error)) throw error;
+        return forward(delivery);
+      });
+    },
     whyNotReady: journal.whyUnwritable,
     async close() {
       await forwarder.stop(forwardLimitMs);

@@ -5,6 +5,7 @@ import { shares } from '../../domain/shares.js';
 import { createBuckets } from '../buckets.js';
 import { TemporalUnavailable } from '../delivery-port.js';
 import type { JournalKey } from '../journal/disk.js';
+import { JournalError } from '../journal/folder.js';
 import type { Journal, JournalEntry } from '../journal/journal.js';
 import { type CallResult, ForwardPlan, type Group, oldestOf } from './plan.js';
 import { createRouting, type Room, type RoutingPorts, ShareUsedUp, SignalsPaused } from './routing.js';
@@ -83,9 +84,12 @@ export function createForwarder(options: ForwarderOptions) {
     hasRoomFor({ account, parkReason, isProven }: Delivery): boolean {
       const { toPark, unproven } = journal.heldOf(account);
       if (parkReason !== undefined) return room('parked', account, isProven) > toPark;
-      const { waiting } = shares.account;
-      return isProven || outage.isOut() || unproven < waiting || beyond.take(account, 1);
+      return isProven || outage.isOut() || unproven < shares.account.waiting || beyond.take(account, 1);
     },
+
+    /** Does Temporal take deliveries that the journal has no room for? A run that follows the order can take them at once. */
+    mayGoPast: (error: unknown): boolean =>
+      error instanceof JournalError && error.code === 'JournalFull' && !outage.isOut(),
 
     start(): void {
       isRunning = true;

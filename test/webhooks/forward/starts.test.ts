@@ -3,8 +3,9 @@ import { takingRunId } from '../../../src/domain/delivery.js';
 import { toAccountName } from '../../../src/domain/keys.js';
 import type { ParkedDeliveryInput } from '../../../src/domain/parked.js';
 import { createStarts, ShareUsedUp } from '../../../src/webhooks/forward/routing.js';
+import { JournalError } from '../../../src/webhooks/journal/folder.js';
 import { aDelivery } from '../journal/folders.js';
-import { aScene } from './port.js';
+import { aScene, unavailable } from './port.js';
 
 const account = toAccountName('business');
 const partner = toAccountName('partner');
@@ -257,4 +258,14 @@ it('the journal takes no delivery that cannot be parked now, and none of an acco
   expect(taken).toBeLessThan(500);
   expect([mayCome({ account: partner }), mayCome({ isProven: true })]).toEqual([true, true]);
   await expect.poll(() => mayCome({ orderId: 'x1' })).toBe(true);
+});
+
+it('what the journal has no room for goes past it while Temporal takes deliveries, and not during an outage', async () => {
+  const full = new JournalError('JournalFull', 'full');
+  const { journal, forwarder, recorded } = await aScene();
+  const unwritable = new JournalError('JournalUnwritable', 'disk');
+  expect([full, unwritable].map((error) => forwarder.mayGoPast(error))).toEqual([true, false]);
+  recorded.refuse = unavailable;
+  await journal.append(aDelivery());
+  await expect.poll(() => forwarder.mayGoPast(full)).toBe(false);
 });
