@@ -55,9 +55,11 @@ function countsOf(needs: readonly Need[], stored: StoredNeeds, runs: RunsInNeed 
     html`${total > shown ? `${shown} of ${total}` : shown} ${what}`;
   const { totals = { rides: 0, others: 0, parked: 0 } } = runs ?? {};
   const parts = [
-    say(rides, Math.max(stored.total, totals.rides), 'orders and rides'),
-    ...(totals.parked > 0 ? [html`<a href="/parked">${totals.parked} parked deliveries</a>`] : []),
-    ...(others > 0 ? [say(others, totals.others, 'other things')] : []),
+    say(rides, Math.max(stored.total, totals.rides), rides === 1 ? 'order or ride' : 'orders and rides'),
+    ...(totals.parked > 0
+      ? [html`<a href="/parked">${totals.parked} parked ${totals.parked === 1 ? 'delivery' : 'deliveries'}</a>`]
+      : []),
+    ...(others > 0 ? [say(others, totals.others, others === 1 ? 'other thing' : 'other things')] : []),
   ];
   return html`<p>!${parts.join(' · ')}</p>`;
 }
