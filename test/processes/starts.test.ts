@@ -8,8 +8,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { nodeArgs } from '../../dev/stack/run/node-args.js';
 import { projectRoot } from '../../dev/stack/temporal/project-root.js';
-import { type SettingKind, settings } from '../../src/settings/list.js';
+import { type SettingKind, settings, settingsOf } from '../../src/settings/list.js';
 import { textFile } from '../support/json-file.js';
+import { isLong } from '../support/long.js';
+import { goodEnv as goodSettings, spoilt } from '../support/settings.js';
 import { usePostgres } from '../support/store/postgres.js';
 import { useFleet } from '../support/worker/fleet.js';
 
@@ -137,6 +139,27 @@ describe.concurrent('a program whose setting names a place that is of no use', (
     });
     expect(output).not.toMatch(/\n\s+at /);
     if (name !== 'TEMPORAL_ADDRESS' || given.includes(marked)) expect(output).not.toContain(given);
+  });
+});
+
+const wrongForms = ['with a carriage return', 'in quotes', 'with a control character'];
+/** Read only beside another one. */
+const besideOthers = ['PGSSLMODE', 'NO_PROXY'];
+const spoiltRows = (['worker', 'ingress', 'desk', 'commands'] as const).flatMap((program) =>
+  settingsOf(program)
+    .filter(([name]) => !besideOthers.includes(name))
+    .flatMap(([name], at) => wrongForms.map((how, n) => ({ name, program, how, isOfSample: at % 24 === 8 * n }))),
+);
+
+// `test/settings/every-setting.test.ts` asks the functions that read them for all of these.
+describe.concurrent('a program whose setting was spoilt on its way', () => {
+  const tried = spoiltRows.filter(({ isOfSample }) => isLong || isOfSample);
+  it.each(tried)('ends with 2, names it and shows no value: $program, $name $how', async ({ program, name, how }) => {
+    const good = goodSettings(newFolder())[name] ?? '';
+    const { code, output } = await start(program, { [name]: spoilt[how]?.(good) ?? '' });
+    expect({ code, output }).toEqual({ code: 2, output: expect.stringContaining(`  ${name}: `) });
+    expect(output).not.toMatch(/\n\s+at |"stack"/);
+    if (good.length > 5) expect(output).not.toContain(good);
   });
 });
 
