@@ -26,6 +26,8 @@ function current(): Attempt {
 export const activityInfo = (): Info => current().info;
 export const heartbeat = (details?: unknown): void => current().heartbeat(details);
 export const cancellationSignal = (): AbortSignal => current().controller.signal;
+/** Nothing reads the log of a course. */
+export const log = { warn: (): void => undefined };
 export const cancellationDetails = () => current().details;
 /** Only `cancelled` is used. */
 export const Context = {
