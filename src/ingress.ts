@@ -65,6 +65,8 @@ async function main(): Promise<void> {
   const ports = { port: server.port, metricsPort: metricsServer?.port };
   const stop = stopSignal();
   logger.info({ host: config.ingressHost, ...ports, accounts, journal, address, namespace }, 'ingress started');
+  if (config.publicUrls.length === 0)
+    logger.warn('FARETRAIL_PUBLIC_URL is not set: a proxy must pass the header Host on, or deliveries get 404');
 
   await stop;
   logger.info('ingress stopping');

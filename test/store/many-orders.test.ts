@@ -16,6 +16,7 @@ const manyOrders = `insert into faretrail.orders (account, order_id, reference, 
     cross join lateral (select case when is_open then 'Driving' when n % 500 = 3 then 'Cancelled' else 'Completed' end as status) b;
   insert into faretrail.rides (account, request_id, order_id, ended, outcome, changed_at, run, notice)
   select account, 'trip-' || order_id, order_id, true, 'completed', changed_at, 'run', 1 from faretrail.orders;
+  set default_statistics_target = 10000; -- reads every row, so that the plans are the same each time
   analyze faretrail.orders; analyze faretrail.rides`;
 
 interface Plan {
@@ -84,7 +85,7 @@ describe('the list of orders', () => {
 });
 
 it.each<[string, () => Promise<unknown>]>([
-  ['a search', () => explained.search('order-77', true)],
+  ['a search', () => explained.search('order-7777', true)],
   ['rides without an order', () => explained.ridesWithoutOrder()],
   ['one order', () => explained.order('business', 'order-77')],
   ['what needs somebody', () => explained.inNeed()],

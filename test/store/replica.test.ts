@@ -36,4 +36,4 @@ it('after a switch to a logical replica no change comes behind the marks of read
   const [fourth = 0n, fifth = 0n] = (await positions('after')).slice(marks.length);
   expect(await positions('after')).toHaveLength(5);
   expect(fourth > (marks.at(-1) ?? 0n) && fifth > fourth).toBe(true);
-}, 120_000);
+}, 300_000);
