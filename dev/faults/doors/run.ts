@@ -53,7 +53,7 @@ export async function runDoors({ seed, forMs, temporalProgram, say, onEnd }: Doo
   const [during, [address, viewer, nexus]] = await Promise.all([watchFor(forMs, stage, orders), acting]);
   say('judging');
   const tales = { address, viewer, nexus };
-  const evidence = { stage, orders, personal, receivers, tales, before, during, sizesBefore, told, victim };
+  const evidence = { stage, isSigned, orders, personal, receivers, tales, before, during, sizesBefore, told, victim };
   const verdict: Verdict = await judge(evidence);
   return {
     ...verdict,
